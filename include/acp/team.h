@@ -88,7 +88,8 @@ ACP_API acp_team_t acp_split_team_by_node(acp_team_t team);
 /* Makes a team of some members of a team, in the order of a list. All members of `team` give the
  * same list; the members that are not in it get ACP_TEAM_NONE.
  *   ranks  `count` different team ranks of `team`, 1 .. its size
- * Collective over `team`. ACP_ERR_MISMATCH when members give different lists. */
+ * Collective over `team`. ACP_ERR_MISMATCH when members give different lists; `team` stays usable
+ * then. */
 ACP_API acp_team_t acp_create_team(acp_team_t team, const int* ranks, int count);
 
 /* Frees a team and the memory that acp_malloc_team has allocated on it. No thread may be using the

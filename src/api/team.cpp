@@ -65,10 +65,17 @@ Status check_list(const team::Membership& members, std::span<const int> ranks) {
 Result<Teams::Division> division_by(acp_team_t handle, const int* ranks, int count) {
     if (ranks == nullptr || count < 1)
         return Status(Code::argument, "the list of ranks is NULL or has no rank");
-    const std::span list(ranks, static_cast<std::size_t>(count));
-    Teams::Division division{-1, 0, digest_of(list)};
+    Teams::Division division{-1, 0, 0};
     Status refusal;
     auto status = library().teams->ask(number_of(handle), [&](const team::Membership& members) {
+        if (static_cast<unsigned>(count) > members.size()) {  // the list may have fewer
+            refusal = {Code::argument, "the list has " + std::to_string(count) +
+                                           " ranks, but the team has " +
+                                           std::to_string(members.size()) + " members"};
+            return;
+        }
+        const std::span list(ranks, static_cast<std::size_t>(count));
+        division.digest = digest_of(list);
         refusal = check_list(members, list);
         for (std::size_t i = 0; i < list.size(); ++i) {
             if (static_cast<std::uint32_t>(list[i]) == members.own())

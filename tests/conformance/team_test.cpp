@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -335,6 +336,13 @@ TEST_F(TeamTest, wrong_arguments_are_refused_and_leave_the_team_as_it_was) {
     EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT);
     EXPECT_EQ(acp_create_team(world_, &procs_, 0), ACP_TEAM_NULL);
     EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT);
+    // Too many: the list is not read.
+    for (const int count : {procs_ + 1, 100'000'000, std::numeric_limits<int>::max()}) {
+        EXPECT_EQ(acp_create_team(world_, &rank_, count), ACP_TEAM_NULL);
+        expect_error(ACP_ERR_ARGUMENT,
+                     {"acp_create_team", "the list has " + std::to_string(count) + " ranks",
+                      "the team has " + std::to_string(procs_) + " members"});
+    }
     ASSERT_EQ(acp_allreduce_team(world_, &number, &result, 1, ACP_INT64, ACP_SUM), 0)
         << acp_error_message();
     EXPECT_EQ(result, std::int64_t{procs_} * (procs_ - 1) / 2);
