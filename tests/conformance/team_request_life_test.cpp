@@ -71,6 +71,11 @@ TEST_F(TeamRequestLifeTest, misuse_is_refused) {
                          ACP_ERR_ARGUMENT, "send is");
     expect_begin_refused(acp_nbscan_team(world_, &number, &number, 1, ACP_INT64, 9),
                          ACP_ERR_ARGUMENT, "operation 9");
+    const auto never = [](void*, const void*, std::size_t, void*) {
+        ADD_FAILURE() << "a combine function is called for no elements";
+    };
+    for (const auto by : {acp_allreduce_by_team, acp_scan_by_team})
+        EXPECT_EQ(by(world_, nullptr, nullptr, 0, 8, never, nullptr), 0) << acp_error_message();
     for (const auto by : {acp_nballreduce_by_team, acp_nbscan_by_team}) {
         expect_begin_refused(by(world_, &number, &number, 1, 8, nullptr, nullptr), ACP_ERR_ARGUMENT,
                              "combine is NULL");
