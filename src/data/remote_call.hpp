@@ -121,6 +121,7 @@ private:
                            const Call& asked,
                            std::span<std::byte> room,
                            Returned& returned) {
+        room = room.first(std::min<std::size_t>(room.size(), Operation::result_tail_max));
         // What does not fit into the caller's room comes here first.
         std::array<std::byte, std::max(Operation::result_tail_max, 1U)> spare;  // NOLINT
         const bool is_spared = room.size() < Operation::result_tail_max;
