@@ -44,8 +44,7 @@ template <typename Handle, typename It>
 It increment(const char* call, const It& it) noexcept {
     const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;
     const Handle& handle = it.*HashedTypes<Handle>::container;
-    if (it.rank < 0) return it;
-    const bool is_sound = it.stamp == stamp_of(handle.ga, it);
+    const bool is_sound = it.rank >= 0 && it.stamp == stamp_of(handle.ga, it);
     if (is_sound && it.elem == ACP_GA_NULL) return it;
     EntryPlace at = place_of(it);
     const memory::HazardLine* line = inline_line;

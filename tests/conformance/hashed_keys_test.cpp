@@ -171,6 +171,14 @@ TEST_F(HashedKeysTest, a_hash_that_is_none_is_refused) {
     expect_refused(ACP_ERR_ARGUMENT, {"ACP_HASH_DEFAULT"});
 }
 
+TEST_F(HashedKeysTest, an_iterator_of_a_failed_call_is_refused) {
+    acp_map_it_t failed = acp_begin_map(acp_map_t{});
+    ASSERT_EQ(failed.rank, -1);
+    acp_clear_errno();
+    EXPECT_EQ(acp_increment_map_it(failed).rank, -1);
+    expect_refused(ACP_ERR_ARGUMENT, {"acp_increment_map_it", "is at no entry"});
+}
+
 // The bytes of as many entries are more than an address space has, or overflow to a few.
 TEST_F(HashedKeysTest, counts_that_no_array_has_are_refused) {
     acp_entry_t entry{};
