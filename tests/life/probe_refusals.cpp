@@ -184,8 +184,8 @@ void finalize_at_a_moment() {
     check(acp_initialized() == 0, "this process has left");
 }
 
-// Waits, and puts whose sources are watched or copied, of which one rank has its moment. What did
-// not fail has its effect, and the same calls succeed afterwards.
+// One rank has its moment in waits and in puts with watched or copied sources. Calls that did not
+// fail have their effect, and the same calls succeed afterwards.
 void wait_at_a_moment() {
     constexpr std::size_t bytes = 1U << 20U;
     constexpr std::int64_t patience_ns = 10'000'000'000;

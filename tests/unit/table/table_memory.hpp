@@ -43,8 +43,8 @@ inline constexpr char poison = '\xdd';
 template <template <class> class Atomic>
 class HeapBlocks final : public Blocks<Atomic> {
 public:
-    HeapBlocks(const SharedHeap& shared, std::uint32_t number, heap::OrderAll barrier = nullptr)
-        : Blocks<Atomic>(shared.blocks.data(), shared.heap.limit_bytes(), barrier),
+    HeapBlocks(const SharedHeap& shared, std::uint32_t number)
+        : Blocks<Atomic>(shared.blocks.data(), shared.heap.limit_bytes()),
           shared_(shared),
           cache_(number) {}
 
@@ -121,13 +121,8 @@ private:
 // A thread's access to the tables of a heap.
 template <template <class> class Atomic>
 struct User {
-    User(const SharedHeap& shared,
-         char* participants,
-         std::uint32_t number,
-         std::uint32_t batch,
-         heap::OrderAll barrier = nullptr)
-        : blocks(shared, number, barrier),
-          table(blocks, {participants, participants_max}, number, batch) {}
+    User(const SharedHeap& shared, char* participants, std::uint32_t number, std::uint32_t batch)
+        : blocks(shared, number), table(blocks, {participants, participants_max}, number, batch) {}
 
     HeapBlocks<Atomic> blocks;
     HashTable<Atomic> table;

@@ -277,29 +277,5 @@ TEST_F(TableTest, tables_of_a_heap_do_not_mix) {
     user_.table.destroy(other, 0);
 }
 
-int barriers = 0;
-
-bool count_barrier() noexcept {
-    ++barriers;
-    return true;
-}
-
-TEST_F(TableTest, only_a_scan_of_retired_blocks_executes_a_barrier) {
-    User<std::atomic> user(shared_, participants_.data(), 1, 16, count_barrier);
-    const BlockNumber table = user.table.make({2, true});
-    user.table.keep();
-    ASSERT_EQ(user.table.insert(table, key_of("key"), value_of("old")), Effect::done);
-    barriers = 0;
-    user.table.reclaim();
-    EXPECT_EQ(barriers, 0) << "nothing was retired";
-    ASSERT_EQ(user.table.erase(table, key_of("key")), Effect::done);
-    user.table.reclaim();
-    EXPECT_EQ(barriers, 1) << "the record of the key";
-    user.table.reclaim();
-    EXPECT_EQ(barriers, 1) << "it was freed";
-    EXPECT_TRUE(user.table.destroy(table, 0));
-    user.table.reclaim();
-}
-
 }  // namespace
 }  // namespace acp::table
