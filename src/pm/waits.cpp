@@ -67,6 +67,20 @@ public:
         entry.tell(node::AwaitedCall::wait_buffer_pm, since_ns, &told);
     }
 
+    // A wake after the pause counts as a ring: the wait is one sleep, which is shown since its
+    // beginning.
+    os::Wake sleep_on(const std::atomic<std::uint32_t>& bell,
+                      std::uint32_t value,
+                      std::int64_t timeout_ns,
+                      os::SignalGate* signals) override {
+        if (!context_.has_far() || timeout_ns <= pause_ns_) {
+            return Condition::sleep_on(bell, value, timeout_ns, signals);
+        }
+        const os::Wake wake = Condition::sleep_on(bell, value, pause_ns_, signals);
+        pause_ns_ = std::min(2 * pause_ns_, far_look_last_ns);
+        return wake == os::Wake::timeout ? os::Wake::changed : wake;
+    }
+
     [[nodiscard]] RoomFound take_found() noexcept { return std::move(found_); }
 
 private:
@@ -84,6 +98,7 @@ private:
     std::uint32_t process_;
     std::uint64_t bytes_;
     bool is_announced_ = false;
+    std::int64_t pause_ns_ = far_look_first_ns;  // until the next poll of a context on another node
     RoomFound found_;
 };
 
@@ -100,15 +115,8 @@ RoomFound wait_for_room(Context& context,
                         std::uint64_t bytes,
                         std::int64_t timeout_ns) {
     RoomCondition condition(context, process, bytes);
-    const gma::Deadline deadline(timeout_ns);
-    for (std::int64_t pause_ns = far_look_first_ns;;
-         pause_ns = std::min(2 * pause_ns, far_look_last_ns)) {
-        const std::int64_t left_ns = deadline.left_ns();
-        const bool is_bounded = context.has_far() && (left_ns < 0 || left_ns > pause_ns);
-        const node::Outcome outcome =
-            context.gma().wait_until(condition, is_bounded ? pause_ns : left_ns);
-        if (outcome == node::Outcome::ready || !is_bounded) return condition.take_found();
-    }
+    (void)context.gma().wait_until(condition, timeout_ns);
+    return condition.take_found();
 }
 
 bool wait_for_message(PerPeerContext& context, std::int64_t timeout_ns) {

@@ -283,6 +283,23 @@ class HangTimeout(ToolTest):
         job.send(signal.SIGINT)
         self.assertEqual(job.finish()[0], 130)
 
+    def expect_told(self, told, *arguments, **environment):
+        """The watch tells of a wait of rank 0 for rank 1, perhaps after one for the start."""
+        job = self.start("-n", "2", "--timeout", "20", *arguments, env={"ACP_HANG_TIMEOUT": "0.3", **environment})
+        lines = iter(job.process.stderr.readline, b"")
+        self.assertTrue(any(re.fullmatch(rf"  rank 0 waits in {told}.*\n", line.decode()) for line in lines), "nothing was told before the job's end")
+        job.send(signal.SIGINT)
+        self.assertEqual(job.finish()[0], 130)
+
+    def test_a_wait_for_room_for_a_pm_message_lasts_since_its_beginning(self):
+        for nodes in ("1", "2"):
+            self.expect_told(r"acp_wait_buffer_pm for (0\.[3-9]|[1-9]\d*\.\d) s: for rank 1 to receive messages",
+                             "--nodes", nodes, RANK, "init", "1:pause", "pm-room=1")
+
+    def test_a_checked_wait_for_a_plan_lasts_since_its_beginning(self):
+        self.expect_told(r"acp_wait_plan .* for (0\.[3-9]|[1-9]\d*\.\d) s: for rank 1", RANK, "init", "plan-make", "1:pause",
+                         "plan-wait", ACP_CHECK="1")
+
     def test_a_wait_that_lasts_is_told_once(self):
         job = self.start_waiting("-n", "2", RANK, "init", "print=ready", "0:await-line", "sync", "finalize")
         self.assert_tells(job, "rank 1 waits in acp_sync .*", "rank 0: .*")

@@ -247,6 +247,30 @@ static void wait_word(const char* verb, int number) {
     tell(verb, acp_wait_word(word, 8, ACP_WORD_EQUAL, (uint64_t)number, -1));
 }
 
+/* Waits for room for a PM message to a rank. */
+static void wait_pm_room(const char* verb, int rank) {
+    void* buffer = NULL;
+    tell(verb, acp_wait_buffer_pm(acp_open_pm(0), rank, 8, &buffer, -1) == 1 ? 0 : -1);
+}
+
+/* Compiles a plan in which each rank gets 8 bytes from the next one. */
+static acp_plan_t make_plan(void) {
+    static char bytes[2][8];
+    acp_pattern_t pattern = acp_create_pattern(acp_world_team());
+    (void)acp_add_recv_pattern(pattern, 1, bytes[0], sizeof bytes[0]);
+    (void)acp_add_send_pattern(pattern, -1, bytes[1], sizeof bytes[1]);
+    return acp_compile_pattern(pattern, NULL);
+}
+
+/* Two verbs: all ranks make the plan; one starts it and waits for the others. */
+static void act_on_plan(const char* verb) {
+    static acp_plan_t plan;
+    if (strcmp(verb, "plan-make") == 0)
+        tell(verb, (plan = make_plan()) != ACP_PLAN_NULL ? 0 : -1);
+    else
+        tell(verb, acp_start_plan(plan) == 0 ? acp_wait_plan(plan) : -1);
+}
+
 static void act(const char* verb, const char* value) {
     const int number = atoi(value);
     if (strstr(verb, "team-") == verb || strcmp(verb, "split") == 0) {
@@ -271,6 +295,10 @@ static void act(const char* verb, const char* value) {
         tell(verb, acp_malloc(64, number) != ACP_GA_NULL ? 0 : -1);
     else if (strcmp(verb, "wait-word") == 0)
         wait_word(verb, number);
+    else if (strstr(verb, "plan-") == verb)
+        act_on_plan(verb);
+    else if (strcmp(verb, "pm-room") == 0)
+        wait_pm_room(verb, number);
     else if (strcmp(verb, "put-pointer") == 0 || strcmp(verb, "get-pointer") == 0 ||
              strcmp(verb, "copy-and-put") == 0)
         move_pointer(verb, number);
