@@ -2,6 +2,7 @@
 """Wrong command lines: the error quotes the user's own words, and no process is started."""
 import os
 import re
+import shlex
 import subprocess
 import tempfile
 import unittest
@@ -88,6 +89,18 @@ class Acprun(ToolTest):
                 refused = wrapped("x.c")
                 self.assertEqual((refused.returncode, refused.stdout), (127, b""))
                 self.assertRegex(refused.stderr.decode(), rf'\A{re.escape(tool)}: cannot run the compiler "nocc": {variable} names')
+
+    def test_the_compiler_wrappers_show_words_that_a_shell_reads_back(self):
+        words = ["a b.c", "it's", "", "-o", "x y", "$HOME", "-DX=1"]
+        shown = subprocess.run([os.path.join(BIN, "acpcc"), "-show", "-c", *words], capture_output=True, timeout=WATCHDOG_S,
+                               env=clean_environment(ACP_CC="cc -O2"))
+        read = shlex.split(shown.stdout.decode())
+        self.assertEqual(read[:2] + read[3:], ["cc", "-O2", "-c", *words], shown)
+
+    def test_the_compiler_wrappers_say_that_path_is_empty(self):
+        refused = subprocess.run([os.path.join(BIN, "acpcc"), "x.c"], capture_output=True, timeout=WATCHDOG_S, env={"PATH": ""})
+        self.assertEqual((refused.returncode, refused.stdout), (127, b""))
+        self.assertEqual(refused.stderr, b'acpcc: cannot run readlink: no folder of PATH ("") has it\n')
 
     def test_a_quiet_job_tells_of_no_faults(self):
         loud = acprun("-n", "2", "--nodes=2", ACT, env={"ACP_FAULT": "loss=.05"})
