@@ -91,7 +91,7 @@ Result<ParsedConfig> parse_config(const Environment& environment) {
     for (const LauncherVariable& row : launcher_variables()) {
         const std::string_view text = value_of(settings, row.name);
         if (!text.empty() && row.fits != nullptr && !row.fits(text)) {
-            add_misfit(misfits, row.name, text, row.type, "");
+            add_misfit(misfits, row.name, text, row.type, row.default_value);
         }
     }
     if (!misfits.empty()) return Status(Code::config, std::move(misfits));
@@ -111,8 +111,9 @@ std::vector<VariableState> list_variables(const Config& config, const Environmen
     }
     for (const LauncherVariable& row : launcher_variables()) {
         const std::string_view text = value_of(settings, row.name);
-        states.push_back({std::string(row.name), std::string(row.type), std::string(text), "",
-                          text.empty() ? "not set" : "launcher", std::string(row.meaning)});
+        states.push_back({std::string(row.name), std::string(row.type), std::string(text),
+                          std::string(row.default_value), text.empty() ? "not set" : "launcher",
+                          std::string(row.meaning)});
     }
     return states;
 }

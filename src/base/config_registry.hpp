@@ -29,6 +29,7 @@ struct LauncherVariable {
     std::string_view meaning;
     // of one that users may set: whether the value is valid; nullptr: the reader of the variable checks it
     bool (*fits)(std::string_view text) = nullptr;
+    std::string_view default_value = {};  // of one that users may set; "": none
 };
 
 // In the order of Config's fields.

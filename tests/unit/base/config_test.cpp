@@ -304,7 +304,19 @@ TEST(Config, the_one_of_them_that_users_set_is_checked) {
     EXPECT_EQ(refused.failure().code(), Code::config);
     EXPECT_EQ(refused.failure().message(),
               "ACP_COLORS=9 does not fit: it takes 1..4 (default 1); "
-              "ACP_SINGLETON=x does not fit: it takes 0|1 (default none)");
+              "ACP_SINGLETON=x does not fit: it takes 0|1 (default 0)");
+    EXPECT_EQ(state_of({}, "ACP_SINGLETON").default_value, "0");
+}
+
+TEST(Config, a_range_of_ports_that_does_not_fit_is_told_its_bounds_and_their_order) {
+    for (const char* const value : {"9-3", "0-0", "1-65536"}) {
+        const auto refused = parse_config({std::string("ACP_PORTS=") + value});
+        ASSERT_FALSE(refused.is_ok()) << value;
+        EXPECT_EQ(refused.failure().message(),
+                  "ACP_PORTS=" + std::string(value) +
+                      " does not fit: it takes any|FIRST-LAST, two ports of 1..65535 with "
+                      "FIRST <= LAST (default any)");
+    }
 }
 
 TEST(ParseSize, reads_numbers_and_every_suffix) {
