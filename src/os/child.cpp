@@ -143,16 +143,17 @@ std::string process_limits() {
 
 }  // namespace
 
+Status fork_failure(int error, const std::string& name) {
+    return system_failure("fork", error, error == EAGAIN ? process_limits() : name);
+}
+
 Result<int> start_child(const ChildPlan& plan) {
     const PointerList arguments(plan.arguments);
     const PointerList environment(plan.environment);
     const int parent = getpid();
     const int pid = fork();
     if (pid == 0) become(plan, parent, arguments.data(), environment.data());
-    if (pid < 0) {
-        const int error = errno;
-        return system_failure("fork", error, error == EAGAIN ? process_limits() : plan.path);
-    }
+    if (pid < 0) return fork_failure(errno, plan.path);
     // Parent and child both set the group, so that it exists for both after this point. Fails if
     // the child has already run exec.
     if (plan.leads_group) setpgid(pid, pid);

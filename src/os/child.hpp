@@ -50,6 +50,12 @@ struct ExecFailure {
     std::int32_t error;  // errno
 };
 
+// The failure of a fork(): errors limit (the message names what bounds the number of processes),
+// memory, system.
+//   error  its errno
+//   name   of what was to be started
+[[nodiscard]] Status fork_failure(int error, const std::string& name);
+
 // Starts a child and returns its process id. If the program could not be run, an ExecFailure is
 // written to plan.failures, and the child exits with code 127 (no such file) or 126.
 // Errors: limit (the message names what bounds the number of processes), memory, system.
@@ -117,7 +123,7 @@ Status adopt_orphans();
 // child is killed or stopped together with the process that started it. Returns in the child only.
 //   name  of the keeper, for ps; cut to 15 characters. The caller must have blocked all signals and
 //         have no other thread.
-// Errors: limit, system; then there is no keeper and nothing has changed.
+// Errors: those of fork_failure(); then there is no keeper and nothing has changed.
 Status leave_keeper_behind(const char* name);
 
 // Sends a signal to the process, and to its whole group when it leads one.

@@ -88,7 +88,7 @@ Status leave_keeper_behind(const char* name) {
     if (child > 0) keep(child, parent);
     const int error = errno;
     prctl(PR_SET_NAME, own_name.data());
-    if (child < 0) return system_failure("fork", error, name);
+    if (child < 0) return fork_failure(error, name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != keeper) _exit(128 + SIGKILL);  // the keeper ended before the line above
     return {};

@@ -234,8 +234,8 @@ class Limits(ToolTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become a user without processes")
     def test_a_process_limit_ends_the_job_with_its_name(self):
-        def become_a_user_with_few_processes():
-            resource.setrlimit(resource.RLIMIT_NPROC, (10, 10))
+        def become_a_user_with_few_processes(most=10):
+            resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
             os.setgid(64321)
             os.setuid(64321)
 
@@ -246,6 +246,10 @@ class Limits(ToolTest):
         self.assertEqual(code, 69, error)
         self.assertRegex(error, "starting rank [0-9]+ of 50.*fork.*RLIMIT_NPROC 10")
         self.assert_nobody_is_left(job)
+        job = self.start("-n", "2", "/bin/sh", "-c", "read x", preexec_fn=lambda: become_a_user_with_few_processes(2))
+        code, _, error = job.finish()
+        self.assertEqual(code, 69, error)
+        self.assertRegex(error, r"acp-agent: fork failed.*RLIMIT_NPROC 2.*ulimit -u")
 
 
 class Answers(ToolTest):
