@@ -235,6 +235,15 @@ class Missing(AcpstatTest):
         self.assertIn(self.name, result.stderr)
         self.end(job)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+    def test_a_process_of_another_user_is_named_as_one(self):
+        if os.system(f"setpriv --reuid 64321 --clear-groups test -x {ACPSTAT}") != 0:
+            self.skipTest("other users may not enter the build folder")
+        result = subprocess.run([ACPSTAT, str(os.getpid())], capture_output=True, text=True, timeout=WATCHDOG_S,
+                                preexec_fn=lambda: os.setuid(64321))
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, rf"\Aacpstat: process {os.getpid()} belongs to another user, .*run acpstat as its user, or as root")
+
     def test_a_job_that_has_ended_is_gone(self):
         job = self.start_traffic()
         until(self.nodes(), lambda seen: len(seen) == 2)

@@ -176,7 +176,7 @@ int main_with(int argc, char** argv) {
         return app.exit(error) == 0 ? 0 : exit_usage;
     }
     if (const char* const clash = clash_in(options)) {
-        std::cerr << "acpinfo: " << clash << "\nRun with --help for more information.\n";
+        (void)app.exit(cli::ParseError(clash));
         return exit_usage;
     }
     return run(options);

@@ -74,6 +74,13 @@ bool is_below(int pid, int ancestor) {
     return false;
 }
 
+// Whether the kernel does not show this user the files of a process.
+bool is_hidden(int pid) {
+    std::error_code error;
+    const fs::directory_iterator files(fs::path("/proc") / std::to_string(pid) / "fd", error);
+    return error == std::errc::permission_denied;
+}
+
 // The name of a process, cut by the kernel to 15 characters; "" when it is gone.
 std::string command_of(int pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
@@ -216,6 +223,12 @@ base::Result<std::vector<Gateway>> select(std::vector<Gateway> all, const std::s
     if (jobs.size() > 1) {
         return base::Status(base::Code::argument,
                             "\"" + wish + "\" fits several jobs:" + list_of(chosen));
+    }
+    if (pid > 0 && is_hidden(pid)) {
+        return base::Status(base::Code::argument,
+                            "process " + wish +
+                                " belongs to another user, or is protected, and this user may not "
+                                "look into it; run acpstat as its user, or as root");
     }
     const std::string others = list_of(all);
     return base::Status(base::Code::argument, "no running job is called \"" + wish + "\"" +
