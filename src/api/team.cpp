@@ -207,13 +207,18 @@ int acp_sync_team_notices(
 
 int acp_sync_team_timeout(acp_team_t team, int64_t timeout_ns) {
     constexpr const char* call = "acp_sync_team_timeout";
+    const auto in_time = [timeout_ns](Status status) {
+        return status.code() != Code::timeout
+                   ? std::move(status)
+                   : std::move(status).within("after " + std::to_string(timeout_ns) + " ns");
+    };
     constexpr int refused = -1;
     const int ended_with = api::run<Gravity::reported>(call, int{refused}, [&]() -> Result<int> {
         auto status = library().teams->run(
             number_of(team), {CollectiveCall::sync, 0},
             [](team::Team& met) { return team::synchronize(met); }, gma::Deadline(timeout_ns));
         const Code code = status.code();
-        if (code != Code::ok) api::keep(api::in_call(call, std::move(status)));
+        if (code != Code::ok) api::keep(api::in_call(call, in_time(std::move(status))));
         return static_cast<int>(code);
     });
     return ended_with == refused ? acp_errno() : ended_with;

@@ -59,6 +59,13 @@ struct PairedBlocks {
     const char* name;
 };
 
+// "send_sizes[2] is 9, send_offsets[2] is 16"
+std::string text_of_block(const PairedBlocks& side, std::uint32_t rank) {
+    const std::string place = "[" + std::to_string(rank) + "] is ";
+    return std::string(side.name) + "_sizes" + place + std::to_string(side.sizes[rank]) + ", " +
+           side.name + "_offsets" + place + std::to_string(side.offsets[rank]);
+}
+
 Status check_blocks(const Membership& members, const PairedBlocks& side) {
     if (side.sizes == nullptr || side.offsets == nullptr) {
         return {Code::argument,
@@ -69,7 +76,7 @@ Status check_blocks(const Membership& members, const PairedBlocks& side) {
         Status status = api::multiply(side.sizes[rank], 1, bytes);
         if (status.is_ok()) status = api::multiply(side.offsets[rank], 1, bytes);
         if (status.is_ok()) status = api::check_buffer(side.name, side.buffer, side.sizes[rank]);
-        if (!status.is_ok()) return status;
+        if (!status.is_ok()) return std::move(status).within(text_of_block(side, rank));
     }
     return {};
 }

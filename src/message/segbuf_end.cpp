@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/format.hpp"
 #include "memory/ga_layout.hpp"
 #include "message/signalled_put.hpp"
 #include "node/loss.hpp"
@@ -52,6 +53,13 @@ std::string sizes_of(const char* side,
                      std::uint64_t bytes) {
     return std::string(side) + ", rank " + std::to_string(rank) + ", has " + std::to_string(count) +
            " segments of " + std::to_string(bytes) + " bytes";
+}
+
+// "the buffer at 0x7f03a040 (8 segments of 64 bytes)"
+std::string name_of(const SegmentRing& ring) {
+    return "the buffer at " + base::hex(reinterpret_cast<std::uintptr_t>(ring.buffer)) + " (" +
+           std::to_string(ring.segments) + " segments of " + base::in_bytes(ring.segment_bytes) +
+           ")";
 }
 
 // A failure may be returned many times.
@@ -134,7 +142,7 @@ Status SegbufEnd::prepare(std::uint64_t& where) {
     } else {
         const auto rights = is_source ? os::Rights::read : os::Rights::read_write;
         if (auto status = os::check_mapped(ring_.buffer, bytes, rights); !status.is_ok())
-            return status;
+            return std::move(status).within(name_of(ring_));
     }
     const bool is_landing = !is_source && where == 0 &&
                             ring_.segment_bytes <= landing_segment_bytes_max &&

@@ -117,6 +117,11 @@ void Team::announce(const Expectation& expected,
     entry.tell(awaited_call_of(call()), since_ns, &told);
 }
 
+std::optional<std::uint32_t> Team::missing_rank() const noexcept {
+    if (missing_ == nobody) return std::nullopt;
+    return tools_.gma.space().segment().rank_of(members_.process(missing_));
+}
+
 bool Team::can_go_on(bool is_thorough) noexcept {
     if (is_thorough) stopped_.expected->look_thoroughly();
     stopped_.has_come = stopped_.expected->has_come();
@@ -146,6 +151,7 @@ bool Team::wait_long(Expectation& expected) {
         const node::Outcome outcome = tools_.gma.wait_until(waiting, deadline_.left_ns());
         if (waiting.has_come()) return true;
         is_late_ = !is_broken() && outcome == node::Outcome::timeout;
+        missing_ = expected.rank();
     }
     tell_others();
     return false;

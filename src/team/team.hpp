@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -117,6 +118,7 @@ public:
         signature_ = stopped_.fiber == nullptr ? signature : signature.non_blocking();
         deadline_ = deadline;
         is_late_ = false;
+        missing_ = nobody;
         const bool is_whole = look();
         if (!is_whole) [[unlikely]]
             tell_others();
@@ -129,6 +131,10 @@ public:
     [[nodiscard]] bool is_broken() const noexcept { return breakage_.is_broken(); }
 
     [[nodiscard]] bool is_late() const noexcept { return is_late_; }
+
+    // After a call that was late: a member that it still waited for, as its rank in the job;
+    // nullopt: that member has come since.
+    [[nodiscard]] std::optional<std::uint32_t> missing_rank() const noexcept;
 
     // The reason, if the team is broken.
     [[nodiscard]] base::Status failure() const { return breakage_.failure(); }
@@ -364,6 +370,7 @@ private:
     gma::Deadline deadline_;
     StoppedCall stopped_;
     bool is_late_ = false;
+    std::uint32_t missing_ = nobody;  // the member that a late call waited for
     // set in depart(): members may have freed their blocks, so none is notified
     bool is_leaving_ = false;
     bool is_untold_ = false;  // the other members must be notified of the failure

@@ -71,9 +71,13 @@ Status Teams::late(const Signature& signature) {
                 .append(name_of(signature.call()))};
 }
 
-Status Teams::timeout() {
-    return {Code::timeout,
-            "not all members have come in time; this one has, and may go on waiting"};
+Status Teams::timeout(const Team& team) {
+    return Status::worded(Code::timeout, [&team] {
+        const auto missing = team.missing_rank();
+        return "not all members have come in time; this one has" +
+               (missing ? ", waits for rank " + std::to_string(*missing) + "," : std::string()) +
+               " and may go on waiting";
+    });
 }
 
 Status Teams::Use::why() const {

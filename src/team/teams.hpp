@@ -208,7 +208,7 @@ private:
             return late(signature);
         if (run_in(team, body)) [[likely]]
             return {};
-        return team.is_late() ? timeout() : team.failure();
+        return team.is_late() ? timeout(team) : team.failure();
     }
 
     // Runs the body of the current call.
@@ -228,7 +228,7 @@ private:
 
     static base::Status no_such_team();
     static base::Status late(const Signature& signature);
-    static base::Status timeout();
+    static base::Status timeout(const Team& team);
     [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const noexcept;
     base::Result<TeamHandle> add(Membership members,
                                  std::vector<GlobalAddress> boards,

@@ -362,6 +362,8 @@ TEST_F(SegbufTest, bad_arguments_are_refused) {
         auto* const nowhere = reinterpret_cast<void*>(std::uintptr_t{0x1000});
         expect_no_end(next(), nowhere, 4'096, 8, "not mapped");
         expect_no_end(next(), nowhere, 64, 8, "not mapped");
+        expect_no_end(next(), static_cast<char*>(nowhere) + 8, 64, 8,
+                      "the buffer at 0x1008 (8 segments of 64 bytes): ");
         // The heap has no room for one word per segment.
         constexpr std::size_t many = std::size_t{1} << 30;
         void* const room = mmap(nullptr, many, PROT_READ | PROT_WRITE,

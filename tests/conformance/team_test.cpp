@@ -134,6 +134,9 @@ TEST_F(TeamTest, a_barrier_that_timed_out_can_be_repeated) {
             EXPECT_EQ(acp_sync_team_timeout(world_, 0), ACP_ERR_TIMEOUT);
             EXPECT_EQ(acp_sync_team_timeout(world_, 3'000'000), ACP_ERR_TIMEOUT);
             EXPECT_EQ(acp_errno(), ACP_ERR_TIMEOUT);
+            const std::string message = acp_error_message();
+            EXPECT_NE(message.find("after 3000000 ns: "), std::string::npos) << message;
+            EXPECT_NE(message.find(", waits for rank "), std::string::npos) << message;
             char byte = 0;
             expect_refused(acp_broadcast_team(world_, &byte, 1, 0), ACP_ERR_STATE,
                            "acp_broadcast_team");
@@ -324,6 +327,16 @@ TEST_F(TeamTest, wrong_arguments_are_refused_and_leave_the_team_as_it_was) {
     expect_refused(acp_alltoallv_team(world_, nullptr, other_sizes.data(), sizes.data(), &result,
                                       other_sizes.data(), sizes.data()),
                    ACP_ERR_ARGUMENT, "send is NULL");
+    const std::string own = "[" + std::to_string(rank_) + "] is ";
+    other_sizes[static_cast<std::size_t>(rank_)] = huge;
+    expect_refused(acp_alltoallv_team(world_, &number, sizes.data(), sizes.data(), &result,
+                                      other_sizes.data(), sizes.data()),
+                   ACP_ERR_ARGUMENT,
+                   "recv_sizes" + own + std::to_string(huge) + ", recv_offsets" + own + "0: ");
+    expect_refused(acp_alltoallv_team(world_, &number, sizes.data(), other_sizes.data(), &result,
+                                      sizes.data(), sizes.data()),
+                   ACP_ERR_ARGUMENT,
+                   "send_sizes" + own + "0, send_offsets" + own + std::to_string(huge) + ": ");
     expect_refused(acp_translate_team_rank(world_, procs_, world_), ACP_ERR_ARGUMENT, "rank");
     expect_refused(acp_translate_team_rank(world_, -1, world_), ACP_ERR_ARGUMENT, "rank");
     const std::vector<std::vector<int>> lists{{procs_}, {-1}, {0, 0}};
