@@ -15,6 +15,16 @@ namespace acp::message {
 
 namespace {
 
+// Whether both ends may be good. An end that is known to be bad goes as a command, whose failure
+// names that end, and the segment's size and the offset in it: an operation's failure has a code
+// alone.
+bool may_be_good(const local::Space& space, const gma::PointerCopy& put, std::uint64_t word) {
+    constexpr std::uint64_t signal_bytes = sizeof(std::uint64_t);
+    return space.is_elsewhere(put.address, put.end.bytes) &&
+           space.is_elsewhere(word, signal_bytes) &&
+           (!space.is_shared(word) || word % signal_bytes == 0);
+}
+
 // Issues one operation to another node, for a short put whose bytes can be read now.
 gma::Handle issue_as_operation(gma::Gma& gma,
                                const gma::PointerCopy& put,
@@ -45,7 +55,7 @@ gma::Handle issue_signalled(gma::Gma& gma,
         (put.end.memory != nullptr || put.end.bytes == 0) &&
         gma.can_invoke(operations::put_signal_add_number,
                        sizeof(operations::PutSignal) + put.end.bytes, put.address, signal.word) &&
-        gma.is_satisfied(order);
+        may_be_good(gma.space(), put, signal.word) && gma.is_satisfied(order);
     return is_operation ? issue_as_operation(gma, put, signal, order)
                         : gma.issue_signalled(put, signal, order);
 }

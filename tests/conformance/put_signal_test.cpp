@@ -134,6 +134,32 @@ TEST_P(PutSignalTest, fails_once_and_adds_nothing_where_the_target_is_bad) {
     sync_ranks();
 }
 
+TEST_P(PutSignalTest, names_the_end_that_leaves_starter_memory) {
+    if (GetParam() != Kind::starter) GTEST_SKIP() << "another node's registered sizes are unknown";
+    const Arena arena(GetParam(), 64);
+    const std::size_t place = acp_starter_size() - 4;
+    const acp_ga_t beyond = acp_query_starter_ga(rank_at(1)) + place;
+    const std::string where = " is 8 bytes at global address " + hexadecimal(beyond) + ": offset " +
+                              std::to_string(place) + " of a segment of " +
+                              std::to_string(acp_starter_size()) + " bytes on rank";
+    const std::uint64_t sent = 1;
+    const acp_ga_t good = arena.at(rank_at(1), bytes_place);
+    expect_failure(
+        acp_put_signal(beyond, &sent, 8, arena.at(rank_at(1), word_place), 1, ACP_HANDLE_NULL),
+        ACP_ERR_ADDRESS, {"acp_put_signal by rank", "the target" + where});
+    (void)acp_wait(ACP_HANDLE_ALL, -1);
+    expect_failure(acp_put_signal(good, &sent, 8, beyond, 1, ACP_HANDLE_NULL), ACP_ERR_ADDRESS,
+                   {"acp_put_signal by rank", "the signal" + where});
+    (void)acp_wait(ACP_HANDLE_ALL, -1);
+    expect_failure(
+        acp_put_signal(good, &sent, 8, arena.at(rank_at(1), 4), 1, ACP_HANDLE_NULL),
+        ACP_ERR_ALIGNMENT,
+        {"the signal is 8 bytes at global address " + hexadecimal(arena.at(rank_at(1), 4)) + ": ",
+         "multiple of 8 in the memory of "});
+    (void)acp_wait(ACP_HANDLE_ALL, -1);
+    sync_ranks();
+}
+
 TEST_P(PutSignalTest, fails_once_where_the_word_is_bad) {
     const Arena arena(GetParam(), 8192);
     if (reaches(rank_at(1))) {
