@@ -43,7 +43,7 @@ MUTANTS = {
     "a find by a place in the heap that is in use": (
         HEADER, BEGIN, BEGIN.replace("place.begin()", "(static_cast<void>(place.begin()), true)")),
     "the place in the heap stays in use": (HEADER, "                    place.end();\n", ""),
-    "the root of an earlier container": (SOURCE, "    view.root.forget();\n", ""),
+    "the root of an earlier container": (SOURCE, "    view.root.emplace();\n", "    if (!view.root) view.root.emplace();\n"),
     "a view of a table of any view of its container": (HEADER, TABLE_IS, TABLE_IS.replace("view.container == container.number && ", "")),
     "a view of any table of the container": (HEADER, TABLE_IS, TABLE_IS.replace(" && view.index == index", "")),
     "views of a container have one number": (SOURCE, "    view.number = ++numbers_;\n", "    view.number = 1;\n"),
