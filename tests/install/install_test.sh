@@ -132,7 +132,7 @@ case $way in
         pc=$(find "$work/usr" -name acp.pc)
         ! grep -q rpath "$pc" || fail "acp.pc of /usr says: $(cat "$pc")"
         [[ $(PKG_CONFIG_PATH='' PKG_CONFIG_SYSROOT_DIR='' pkg-config --libs "$pc") == *-lacp* ]] || fail "acp.pc of /usr is not read"
-        sed 's|^prefix=$(dirname.*|prefix=/usr|' "$work/usr/usr/bin/acpcc" >"$work/acpcc"
+        sed 's|^prefix=$(readlink.*|prefix=/usr/bin/acpcc|' "$work/usr/usr/bin/acpcc" >"$work/acpcc"
         [[ $(sh "$work/acpcc" -show x.c) != *rpath* ]] || fail "acpcc in /usr: $(sh "$work/acpcc" -show x.c)"
         own=$(find "$prefix" -name acp.pc)
         ! grep -q '//' "$own" || fail "acp.pc says: $(cat "$own")"
