@@ -59,8 +59,10 @@ public:
     Json(const Json& other);
     Json(Json&& other) noexcept = default;
 
-    Json& operator=(Json other) noexcept {
-        value_ = std::move(other.value_);
+    Json& operator=(Json&& other) noexcept = default;
+
+    Json& operator=(const Json& other) {
+        if (this != &other) *this = Json(other);
         return *this;
     }
 
