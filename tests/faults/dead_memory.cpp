@@ -5,7 +5,6 @@
 #include <array>
 #include <csignal>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <unistd.h>
@@ -13,7 +12,7 @@
 
 #include <acp.h>
 
-#include "support/watchdog.hpp"
+#include "faults/checked_rank.hpp"
 
 namespace acp::test {
 namespace {
@@ -50,16 +49,6 @@ struct Estate {
 
 // Behind the Estate, starter memories have room for the bytes of each survivor.
 constexpr std::size_t room_at = 65'536;
-
-[[noreturn]] void give_up(const std::string& what) {
-    std::fprintf(stderr, "rank %d: %s: %s\n", acp_rank(), what.c_str(), acp_error_message());
-    std::fflush(stderr);
-    _exit(3);
-}
-
-void must(bool is_so, const std::string& what) {
-    if (!is_so) give_up(what);
-}
 
 void must_end(acp_handle_t handle, const std::string& what) {
     must(acp_wait(handle, -1) == ACP_OK, what);
@@ -308,7 +297,7 @@ private:
     Share share_{};
 };
 
-int run() {
+void run() {
     std::vector<std::byte> secret(acp_rank() == victim ? long_bytes : 0);
     if (acp_rank() == victim) die_and_leave(secret);
     must(acp_sync() == 0, "acp_sync");
@@ -317,20 +306,11 @@ int run() {
     Heir heir;
     heir.work();
     heir.leave();
-    std::printf("done\n");
-    std::fflush(stdout);
-    (void)acp_finalize();
-    return 0;
 }
 
 }  // namespace
 }  // namespace acp::test
 
 int main(int argc, char** argv) {
-    acp::test::arm_watchdog(60, "memory of a dead rank");
-    if (acp_init(&argc, &argv) != 0) {
-        std::fprintf(stderr, "%s\n", acp_error_message());
-        return 1;
-    }
-    return acp::test::run();
+    return acp::test::run_checked(argc, argv, "memory of a dead rank", [&] { acp::test::run(); });
 }

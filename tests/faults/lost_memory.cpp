@@ -7,14 +7,13 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <unistd.h>
 
 #include <acp.h>
 
-#include "support/watchdog.hpp"
+#include "faults/checked_rank.hpp"
 
 namespace acp::test {
 namespace {
@@ -25,16 +24,6 @@ constexpr int keys = 20;
 
 int victim() {
     return acp_procs() - 1;
-}
-
-[[noreturn]] void give_up(const std::string& what) {
-    std::fprintf(stderr, "rank %d: %s: %s\n", acp_rank(), what.c_str(), acp_error_message());
-    std::fflush(stderr);
-    _exit(3);
-}
-
-void must(bool is_so, const std::string& what) {
-    if (!is_so) give_up(what);
 }
 
 // The result of a call that failed for the lost rank. acp_errno() is ACP_OK after success.
@@ -275,7 +264,7 @@ void await_end() {
     must(code == ACP_OK, "acp_wait_word");
 }
 
-int run(bool is_by_agent) {
+void run(bool is_by_agent) {
     start_of_own() = Start{};
     must(acp_sync() == 0, "acp_sync");
     if (acp_rank() == victim()) leave_lists_and_die(is_by_agent);
@@ -300,20 +289,13 @@ int run(bool is_by_agent) {
     } else {
         await_end();
     }
-    std::printf("done\n");
-    std::fflush(stdout);
-    (void)acp_finalize();
-    return 0;
 }
 
 }  // namespace
 }  // namespace acp::test
 
 int main(int argc, char** argv) {
-    acp::test::arm_watchdog(60, "lists with elements in lost memory");
-    if (acp_init(&argc, &argv) != 0) {
-        std::fprintf(stderr, "%s\n", acp_error_message());
-        return 1;
-    }
-    return acp::test::run(argc == 2 && std::strcmp(argv[1], "agent") == 0);
+    return acp::test::run_checked(argc, argv, "lists with elements in lost memory", [&] {
+        acp::test::run(argc == 2 && std::strcmp(argv[1], "agent") == 0);
+    });
 }
