@@ -122,7 +122,8 @@ void Combiner::combine(void* into,
                        const void* first,
                        const void* second,
                        std::uint64_t count) const {
-    if (count == 0) return;  // own_ may not expect it, and has no elements to be given
+    if (count == 0)
+        return;  // the program's function may assume elements, and there may be no buffers
     if (own_ == nullptr) return function_(into, first, second, count);
     if (into != first) std::memcpy(into, first, count * element_bytes_);
     own_(into, second, count, context_);
