@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parent of a node's ranks: makes the node segment, starts the ranks, watches them end and publishes deaths before a
-// process id can be used again, passes signals and output on, and ends last, with no process left behind. Sleeps when nothing
-// happens. Knows nothing of the launcher's options, only of the plan that it was sent. Runs in the main thread; output has
-// threads of its own. Its members are implemented in several files, one per kind of event: launch, meet, watch, command,
-// ending.
+// The parent of a node's ranks: makes the node segment, starts the ranks, watches them end and
+// publishes deaths before a process id can be used again, passes signals and output on, and ends
+// last, with no process left behind. Sleeps when nothing happens. Knows nothing of the launcher's
+// options, only of the plan that it was sent. Runs in the main thread; output has threads of its
+// own. Each of the files launch, meet, watch, command and ending implements the members that handle
+// one kind of event.
 #pragma once
 
 #include <array>
@@ -53,7 +54,7 @@ private:
         // when the process that joined was found gone, while our child, its parent, still ran
         std::uint64_t gone_ns = 0;
         bool is_judged = false;  // was counted as failed, though its process runs on
-        // was about to end already when the others were told to end
+        // the kernel was ending this rank when the agent sent SIGTERM to all running ranks
         bool was_ending = false;
         bool has_ended_unjoined = false;  // ended without an error and without acp_init
         int start_error = 0;              // errno when the program could not be run
@@ -69,7 +70,7 @@ private:
     enum class Phase {
         meeting,  // nothing is started: the other nodes' addresses are not known yet
         running,
-        ending,     // the ranks were told to end; at the deadline they are killed
+        ending,     // the agent has sent SIGTERM to the ranks; at the deadline it kills them
         killing,    // the ranks were killed; processes that appear are killed too
         lingering,  // all ranks have ended, some of their descendants have not
         finishing,  // no process is left; the rest of the output is passed on
@@ -93,7 +94,7 @@ private:
     [[nodiscard]] std::vector<std::string> rank_environment(std::uint32_t slot) const;
     [[nodiscard]] int cpu_of(std::uint32_t slot) const noexcept;
 
-    // meet.cpp: the other nodes
+    // meet.cpp: exchanges addresses with the other nodes
     base::Status begin_meeting();
     base::Status open_network(std::span<const os::SocketAddress> addresses);
     void on_listen(std::string_view words);
@@ -154,7 +155,7 @@ private:
     LifeWatch lives_;
     HangWatch hangs_;
     std::optional<os::Pipe> start_errors_;
-    std::unique_ptr<Network> network_;        // in a job of several nodes
+    std::unique_ptr<Network> network_;        // nullptr in a job of one node
     std::unique_ptr<FileRequests> requests_;  // none where a sandbox refuses the socket
     std::vector<Rank> ranks_;                 // the ranks of this node, by slot
     std::array<std::unique_ptr<OutputThread>, 2>

@@ -23,7 +23,7 @@ constexpr std::uint64_t unkillable_ns = 5'000'000'000;  // a process in an unint
 
 }  // namespace
 
-// Tells all ranks to end; kills those that have not ended after grace_ns.
+// Sends SIGTERM to all running ranks; on_deadline() kills the ranks that still run after grace_ns.
 void Agent::end_soon(std::uint64_t grace_ns) {
     if (phase_ == Phase::finishing) {
         phase_ = Phase::over;
@@ -63,7 +63,8 @@ std::uint32_t Agent::others_running() const noexcept {
         [](const Rank& rank) { return rank.is_running && !rank.is_judged && !rank.was_ending; }));
 }
 
-// The job cannot go on: reports the reason, and kills what was started.
+// Called when the agent cannot run the job: reports the reason to acprun and kills all ranks that
+// it has started.
 void Agent::give_up(int code, const std::string& text) {
     channel_.send("error " + std::to_string(code) + " " + text);
     if (fixed_code_ == 0) fixed_code_ = code;
@@ -139,8 +140,8 @@ void Agent::on_output_news() {
         if (output != nullptr) output->take_news();
     }
     int failure = outputs_[0] == nullptr ? 0 : outputs_[0]->failure();
-    // If standard error cannot be written, that is not reported, since nobody could read it; a lack of memory is reported all
-    // the same.
+    // A failed write to standard error is not reported, since the report would go there too;
+    // refused memory is reported to acprun.
     const bool is_short = outputs_[1] != nullptr && outputs_[1]->failure() == ENOMEM;
     if (failure == 0 && is_short) failure = ENOMEM;
     if (failure != 0 && fixed_code_ == 0) {

@@ -11,7 +11,8 @@ namespace acp::agent {
 
 namespace {
 
-// More connections without a request than ranks can have under way for long: the oldest one is closed.
+// The limit of open connections whose request has not arrived. A rank sends its request at once, so
+// at the limit the oldest connection is the most useless one, and is closed.
 constexpr std::size_t connections_max = 64;
 
 constexpr std::uint64_t token_any = 0;
@@ -32,7 +33,8 @@ base::Result<std::unique_ptr<FileRequests>> FileRequests::open(std::vector<int> 
 }
 
 void FileRequests::on_readable() {
-    std::array<os::PollEvent, 1> events;  // what can be done is found by trying
+    // the events are not read: each accept and each read shows whether its socket is ready
+    std::array<os::PollEvent, 1> events;
     if (poll_.wait(events, 0) == 0) return;
     take_connections();
     std::erase_if(connections_, [this](const os::FileDescriptor& connection) {

@@ -40,8 +40,8 @@ std::string tag_of(std::uint32_t rank) {
 }
 
 std::uint32_t datagram_bytes(const base::Config& config) {
-    constexpr std::uint32_t ethernet_datagram_bytes =
-        1408;  // on loopback the udp path uses the datagram size of a network
+    // the udp path between ranks of one node sends datagrams of the size that a network carries
+    constexpr std::uint32_t ethernet_datagram_bytes = 1408;
     if (config.datagram_bytes != 0) return config.datagram_bytes;
     return config.intranode == base::IntraNode::udp ? ethernet_datagram_bytes
                                                     : node::auto_datagram_bytes;
@@ -216,7 +216,8 @@ Status Agent::start_rank(std::uint32_t slot, const os::ChildPlan& common) {
     ranks_[slot].pid = started.value();
     ranks_[slot].is_running = true;
     ++running_;
-    // For messages; readers that see 0 say so. A process that joins writes its own pid, which may have happened by now.
+    // For messages; readers that see 0 say so. A process that joins writes its own pid, possibly
+    // before this line runs: the compare-and-swap keeps that one.
     std::uint32_t none = 0;
     segment_.slot(slot).pid.compare_exchange_strong(
         none, static_cast<std::uint32_t>(started.value()), std::memory_order_relaxed);

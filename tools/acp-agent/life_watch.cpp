@@ -31,7 +31,8 @@ void LifeWatch::start(const node::Segment& segment, os::PollSet& poll, std::uint
     deadline_ns_ = now_ns + young_look_every_ns;
 }
 
-// What happened before is found by the look that follows.
+// Opens the watch of the segment's file once `young_ns` have passed. The watch misses closes that
+// happened before; take_lost() finds these, since it checks each slot after this call.
 void LifeWatch::watch(std::uint64_t now_ns) {
     if (now_ns < watch_at_ns_) return;
     watch_at_ns_ = os::poll_forever;

@@ -35,7 +35,7 @@ private:
 
     std::string tag_;
     std::string held_;              // the incomplete line
-    bool is_at_line_start_ = true;  // in the bytes passed on
+    bool is_at_line_start_ = true;  // the next byte that is passed on begins a line
     bool is_after_return_ = false;  // the last byte passed on was '\r'
 };
 

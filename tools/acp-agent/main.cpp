@@ -57,7 +57,8 @@ int refuse_plan(const launch::LineChannel& channel, const base::Status& status) 
     return launch::exit_unavailable;
 }
 
-// What was allocated when memory ran out is not known here, so the message names the node as a whole.
+// This function does not know which allocation was refused memory, so its message names the whole
+// node.
 int refuse_for_memory(std::uint32_t procs) {
     os::write_line(os::standard_error, "acp-agent: no memory for the node of " +
                                            std::to_string(procs) +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other nodes of the job: agrees with the launcher where this node's gateway listens, receives the other nodes' addresses, and
-// stays until no rank there needs this node any more.
+// The agent's part in connecting the nodes: it agrees with the launcher on the addresses at which
+// this node's gateway listens, receives the other nodes' addresses, and ends only after all ranks
+// of the job have ended, since they may still access this node.
 #include "os/interfaces.hpp"
 
 #include "agent.hpp"

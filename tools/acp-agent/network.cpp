@@ -20,7 +20,7 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint64_t stack_bytes = 1U << 20U;  // of the gateway's thread
+constexpr std::uint64_t stack_bytes = 1U << 20U;  // the stack of the gateway's thread
 
 gateway::GatewaySettings settings_of(const launch::LaunchPlan& plan, const base::Config& config) {
     gateway::GatewaySettings settings;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp-agent --reach, which acprun starts for a node on another machine: runs ssh, waits for the relay there, and carries the
-// agent's streams, so that acprun sees it like an agent of this machine. If a machine cannot be reached, it tells acprun the
-// reason over the channel, with what ssh printed. Never asks for a password. One thread, and a second one if standard input is
-// a terminal.
+// acp-agent --reach, which acprun starts for a node on another machine: runs ssh, waits for the
+// relay there, and carries the agent's streams, so that acprun sees it like an agent of this
+// machine. If it cannot reach a machine, it sends acprun the reason and the output of ssh over the
+// channel. Never asks for a password. One thread, and a second one if standard input is a terminal.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,8 @@ namespace acp::agent {
 namespace {
 
 constexpr std::size_t typed_bytes_max = 4096;
-// The kernel does not tell a background process that was never stopped when it comes to the foreground, so it must check.
+// The interval at which the pump, in the background, polls whether it is in the foreground: the
+// kernel sends a process that was never stopped no signal when it gets there.
 constexpr std::uint64_t background_look_ns = 1'000'000'000;
 
 }  // namespace

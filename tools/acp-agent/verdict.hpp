@@ -11,12 +11,13 @@ namespace acp::agent {
 struct RankEnd {
     os::WaitStatus status;
     node::SlotState state;    // state of its slot when it ended
-    bool have_others_joined;  // another rank has called acp_init by now
+    bool have_others_joined;  // when this rank ended, another one had called acp_init
 };
 
 struct Verdict {
-    bool is_failure = false;   // is reported, and sets the job's exit code
-    bool ends_others = false;  // unless the user asked to let them go on
+    bool is_failure = false;  // is reported, and sets the job's exit code
+    // the agent ends the other ranks, unless acprun runs with --on-failure=continue
+    bool ends_others = false;
     int code = 0;
 };
 

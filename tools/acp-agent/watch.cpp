@@ -65,8 +65,9 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     }
 }
 
-// Whether this end is reported as a failure of its own. A rank of another node may have failed because of it and been reported
-// first, so that this node was told to end before its agent saw this end. While the ranks have time to end, this agent sends no
+// Whether this end is reported as a failure of its own. Another node's rank may have failed because
+// of this end, and its agent may have reported that first: then acprun's request to end this node
+// arrives before this agent sees the end. While the ranks have time to end, this agent sends no
 // SIGKILL, so a SIGKILL came from elsewhere.
 bool Agent::has_ended_by_itself(const Rank& ended, os::WaitStatus status) const noexcept {
     if (asked_signal_ != 0) return false;
@@ -80,12 +81,13 @@ bool Agent::has_ended_by_itself(const Rank& ended, os::WaitStatus status) const 
 // state noted at its death.
 node::SlotState Agent::last_state_of(std::uint32_t slot_index) const noexcept {
     const node::Slot& slot = segment_.slot(slot_index);
-    // acquire: what the rank did before it joined or left has happened; or the partner is mark_dead
+    // acquire: pairs with the rank's store when it joins or leaves, or with mark_dead, and makes
+    // the stores before it visible
     const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
     if (state != node::SlotState::dead) return state;
     switch (slot.wait_status.load(std::memory_order_relaxed)) {
         case node::
-            // it has marked itself, and left a job whose ranks could no longer meet
+            // the rank has set this status itself: it left a job in which no barrier could complete
             departed_status:
             return node::SlotState::left;
         case node::gave_up_status:
@@ -100,10 +102,11 @@ void Agent::on_lives_lost(std::uint64_t now_ns) {
     for (const std::uint32_t slot : lives_.take_lost(now_ns)) on_life_lost(slot, now_ns);
 }
 
-// The process that joined is gone. If our own child is about to end, its end tells more, and is waited for. If the process was
-// our child, it has run another program, and will never do what the other ranks expect of it. Else our child is a wrapper,
-// which knows how the process ended and mostly ends likewise: its status is waited for, but only briefly, because other ranks
-// wait too.
+// The process that joined is gone. If our own child is about to end, the agent waits for its
+// status, which says more than the lost lock. If the process was our child, it has run another
+// program, and will never do what the other ranks expect of it. Else our child is a wrapper, which
+// knows how the process ended and mostly ends likewise: its status is waited for, but only briefly,
+// because other ranks wait too.
 void Agent::on_life_lost(std::uint32_t slot_index, std::uint64_t now_ns) {
     constexpr std::uint64_t wrapper_grace_ns = 100'000'000;
     Rank& lost = ranks_[slot_index];

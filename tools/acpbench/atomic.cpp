@@ -22,7 +22,7 @@ namespace {
 enum class Kind : std::uint64_t { add, compare_swap };
 
 constexpr std::uint32_t order_contend = 1;
-constexpr std::uint64_t operations_per_look = 64;  // at the clock
+constexpr std::uint64_t operations_per_look = 64;  // operations between two readings of the clock
 
 struct Words {
     std::atomic<std::uint64_t>* word;  // nullptr when it is on another node
@@ -113,7 +113,7 @@ const char* name_of(Kind kind) {
 }
 
 Row alone(Job& job, Kind kind, const Options& options) {
-    // A word of rank 1 that nobody else touches.
+    // A word of rank 1 that no other rank accesses.
     char* mapped = job.starter(1);
     auto* word =
         mapped == nullptr ? nullptr : reinterpret_cast<std::atomic<std::uint64_t>*>(mapped + 128);
@@ -174,7 +174,8 @@ Row contended(Job& job, Kind kind, const Options& options) {
     if (job.is_one_node()) {
         row.yardstick = Yardstick{"the CPU's instruction, contended",
                                   1e3 / comparison.yardstick_ns.median, "M/s"};
-        row.ratio = 1 / comparison.ratio;  // of rates
+        // the ratio of the rates is the inverse of that of the times
+        row.ratio = 1 / comparison.ratio;
     }
     row.extra.emplace_back("M/s", 1e3 / comparison.test_ns.median);
     return row;

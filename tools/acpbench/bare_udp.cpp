@@ -34,9 +34,10 @@ constexpr std::uint32_t burst_bytes_max = 65'507;
 constexpr std::uint32_t receive_bytes = 8U << 20;
 constexpr std::uint64_t patience_ns = 200'000'000;  // bare datagrams may be lost
 constexpr int receives_before_yield = 2000;         // the other rank may share this rank's core
-constexpr std::uint32_t ends = 8;  // datagrams that tell the end: one of them arrives
+// copies of the datagram that ends a test: at least one of them arrives
+constexpr std::uint32_t ends = 8;
 
-// What the other side says has come, and when it was heard.
+// The bytes that the receiver has acknowledged, and the time at which that datagram arrived.
 struct Count {
     std::uint64_t bytes = 0;
     std::uint64_t at_ns = 0;
@@ -170,7 +171,8 @@ bool BareUdp::take_count(std::vector<std::byte>& answer, std::uint64_t& bytes) {
 }
 
 void BareUdp::transfers(std::uint64_t bytes, std::uint64_t count) {
-    constexpr std::uint64_t window = 160 << 10;  // under way: fits the receive buffer of any system
+    // bytes in flight: the receive buffer of any system holds them
+    constexpr std::uint64_t window = 160 << 10;
     // The last datagram has room for the two bytes by which it is known.
     const std::uint64_t tail = bytes % datagram_bytes_;
     const std::uint64_t wanted =
@@ -196,7 +198,7 @@ void BareUdp::transfers(std::uint64_t bytes, std::uint64_t count) {
                 heard_ns = os::now_ns();
             } else if (polls >= receives_before_yield &&
                        os::now_ns() - heard_ns > patience_ns / 20) {
-                sent = told_bytes_ - before;  // what is missing was lost
+                sent = told_bytes_ - before;  // sends the unacknowledged rest again
                 heard_ns = os::now_ns();
             } else if (polls >= receives_before_yield) {
                 os::yield_cpu();
@@ -206,7 +208,8 @@ void BareUdp::transfers(std::uint64_t bytes, std::uint64_t count) {
 }
 
 double BareUdp::stream_mb_per_s(double duration_ns) {
-    constexpr std::uint64_t window = receive_bytes / 4;  // under way: no receive buffer overflows
+    // bytes in flight: the receive buffer does not overflow
+    constexpr std::uint64_t window = receive_bytes / 4;
     const std::uint32_t segments = burst_bytes_max / datagram_bytes_;
     begin();
     std::vector<std::byte> burst(std::size_t{segments} * datagram_bytes_, kind_payload);
@@ -232,7 +235,7 @@ double BareUdp::stream_mb_per_s(double duration_ns) {
                     socket_->send_burst(places_[peer_], burst, datagram_bytes_, false).datagrams} *
                 datagram_bytes_;
         } else if (os::now_ns() - last.at_ns > patience_ns / 100) {
-            sent = last.bytes;  // what is missing was lost
+            sent = last.bytes;  // sends the unacknowledged rest again
             last.at_ns = os::now_ns();
         }
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `collective`: the collective calls of the team of all ranks, by size, as the OSU benchmarks measure those of MPI. Calls that no
-// member leaves before all have come are made one after another; before each of the others all meet, and the meeting is not timed, unless ranks
-// outnumber CPUs: then whose waiting falls into the meeting and whose into the call is the scheduler's choice, so both are timed. A
-// time is the mean over all members. Beside them stand a cache line's round trip, acp_sync, or memcpy of as many bytes. All ranks.
+// Experiment `collective`: the collective calls of the team of all ranks, by size, as the OSU
+// benchmarks measure those of MPI. A call that synchronizes all members is repeated without a
+// pause. Before each other call the members pass a barrier. The barrier is timed only if ranks
+// outnumber CPUs: then the scheduler decides whether a member waits in the barrier or in the call.
+// A time is the mean over all members. Beside them stand a cache line's round trip, acp_sync, or
+// memcpy of as many bytes. All ranks.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -22,7 +24,8 @@ namespace acp::bench {
 namespace {
 
 constexpr std::uint32_t order_calls = 1;
-constexpr std::uint64_t call_bytes_most = 16 << 20;  // of one member for one other
+// the most bytes that one member sends to one other member
+constexpr std::uint64_t call_bytes_most = 16 << 20;
 constexpr std::uint64_t buffer_bytes_most = 256 << 20;
 constexpr std::uint64_t long_bytes = 8 << 10;  // from here on a call is compared with memcpy
 constexpr std::array<std::uint64_t, 5> call_sizes{8, 1 << 10, 32 << 10, 256 << 10, 1 << 20};
@@ -30,7 +33,7 @@ constexpr std::array<std::uint64_t, 5> call_sizes{8, 1 << 10, 32 << 10, 256 << 1
 struct Buffers {
     char* send = nullptr;
     char* recv = nullptr;
-    std::uint64_t bytes = 0;  // of one member
+    std::uint64_t bytes = 0;  // the bytes that one member contributes
 };
 
 struct CollectiveCall {

@@ -63,7 +63,8 @@ struct ContainerKind {
     std::string experiment;
     std::string name;       // "list"
     std::string yardstick;  // "std::list"
-    // The same calls, of the same names, on containers of `elements`, which they make and destroy.
+    // Each creates a container of `elements` elements, times its calls and destroys it; both use
+    // the same names of calls.
     std::function<void(int owner, std::uint64_t elements, CallTimes& times)> run;
     std::function<void(std::uint64_t elements, CallTimes& times)> run_beside;
     // A container on a rank for all ranks, and the end of it.

@@ -173,7 +173,7 @@ private:
         };
     }
 
-    // What the copies of a direction left behind is what they should have copied.
+    // Ends the process unless the target of this direction holds the bytes of its source.
     void check(const Regions& regions, const Direction& direction) {
         const std::vector<std::uint64_t> measured = sizes(regions);
         if (measured.empty()) return;

@@ -19,8 +19,9 @@ namespace acp::bench {
 namespace {
 
 constexpr std::uint64_t small_sizes[] = {4, 8, 64, 1024};
-constexpr std::size_t random_count = 1024;            // targets drawn beforehand; a power of two
-constexpr std::size_t random_area = 4096;             // of each rank's starter memory
+constexpr std::size_t random_count = 1024;  // targets drawn beforehand; a power of two
+// bytes of each rank's starter memory that the random targets cover
+constexpr std::size_t random_area = 4096;
 constexpr std::uint64_t cold_bytes_most = 256 << 20;  // each of source and target
 
 ACP_OPAQUE void serial_copy(acp_ga_t target,
@@ -105,7 +106,8 @@ public:
         pair.test = [=](std::uint64_t count) {
             (is_serial ? serial_copy : copy_and_complete)(target_ga, source_ga, bytes, count);
         };
-        // The same loop structure on both sides: one call per turn, `bytes` unknown to the compiler.
+        // Test and yardstick have the same loop: one call per iteration, and the compiler does not
+        // know `bytes`.
         pair.yardstick = [=](std::uint64_t count) {
             (is_serial ? serial_memcpy : copy_by_memcpy)(to, from, bytes, count);
         };
@@ -122,7 +124,7 @@ public:
         return row("random ranks", bytes, warm_up_and_compare(pair));
     }
 
-    // The same bytes over and over: in the cache.
+    // Copies the same bytes repeatedly, so that the CPU's cache holds them.
     Row hot(std::uint64_t bytes, const Direction& direction) {
         const acp_ga_t target_ga = starter_.target_ga(direction.target);
         const acp_ga_t source_ga = starter_.source_ga(direction.source);
@@ -168,8 +170,8 @@ public:
     }
 
 private:
-    // The first calls meet pages never touched and claim what a thread keeps: a round sized by them would be a
-    // single copy, shorter than the clock's step.
+    // The first calls fault in pages and allocate the thread's own data. If these slow calls set
+    // the size of a round, it would be a single copy, shorter than the clock's step.
     Comparison warm_up_and_compare(const Pair& pair) {
         pair.test(random_count);
         pair.yardstick(random_count);

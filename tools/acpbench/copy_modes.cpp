@@ -15,7 +15,7 @@ namespace acp::bench {
 
 namespace {
 
-constexpr int steps_per_job = 1000;  // of the bar
+constexpr int steps_per_job = 1000;  // the part of the bar that one job fills
 
 struct Mode {
     const char* label;
@@ -71,7 +71,8 @@ std::vector<std::string> command_of(const Options& options, const std::string& p
     return argv;
 }
 
-// Draws the steps that the job tells, as a part of the bar of all jobs; returns when the job says no more.
+// Reads the lines that the job prints about its steps and draws them as a part of the bar of all
+// jobs; returns when the job has closed its output.
 void follow_steps(Child& job, const Mode& mode, int jobs_before, Progress& progress) {
     for (std::string line; job.read_line(line);) {
         int done = 0;

@@ -14,8 +14,9 @@ namespace acp::bench {
 
 namespace {
 
-constexpr double same = 0.1;       // what the paper calls "about equal" differs by less than that
-constexpr double rounding = 0.02;  // of figures that the paper gives with two digits
+constexpr double same = 0.1;  // what the paper calls "about equal" differs by less than that
+// the rounding error of the paper's figures, which have two digits
+constexpr double rounding = 0.02;
 
 // The sizes there are, for one case and mode.
 std::vector<std::uint64_t> sizes_of(const std::vector<Row>& rows,

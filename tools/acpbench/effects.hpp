@@ -14,8 +14,9 @@ namespace acp::bench {
 // How our ratio stands to the paper's.
 enum class Outcome {
     unknown,  // a mode was not run, or one of its rows is disturbed
-    reached,  // the gain is at least the paper's; what was about equal is no worse
-    missed,   // the gain is smaller; what was about equal is worse
+    reached,  // the gain is at least the paper's; two modes about equal in the paper are so here
+    // the gain is smaller; of two modes about equal in the paper the new one is slower here
+    missed,
     cost,     // the paper's new implementation is slower here, and so is ours
     no_cost,  // the paper's is slower here, ours is not
 };
@@ -26,7 +27,7 @@ enum class Outcome {
 // One finding: a ratio of two modes, the paper's and ours.
 struct Effect {
     std::string what;         // "remote-to-remote latency, new / old"
-    double paper_before = 0;  // in `unit`
+    double paper_before = 0;  // the paper's figure for the old mode, in `unit`
     double paper_after = 0;
     std::optional<double> ours_before;  // missing where that mode was not run
     std::optional<double> ours_after;

@@ -10,10 +10,10 @@
 
 namespace acp::bench {
 
-// What an experiment is called with.
+// The arguments of an experiment.
 struct Call {
     const Options& options;
-    int& argc;  // for acp_init
+    int& argc;  // passed on to acp_init
     char**& argv;
     std::string_view usage;  // of the experiment, to be shown where ranks are missing
 };

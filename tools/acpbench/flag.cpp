@@ -32,7 +32,8 @@ constexpr std::uint32_t order_receive = 2;
 
 constexpr std::uint64_t region_bytes = 4096;
 constexpr std::uint64_t data_bytes = 1024;
-constexpr std::uint64_t flag_offset = 2048;  // of source and target, behind the data
+// where the flag lies in source and target, behind the data
+constexpr std::uint64_t flag_offset = 2048;
 constexpr std::uint64_t flag_bytes = 8;
 
 // Flags that go one way, whose times the receiver notes where its own data would be; as long apart that each finds the receiver waiting.
@@ -291,8 +292,8 @@ private:
         return each_ns;
     }
 
-    // The same commands while the other rank sleeps, each waited for by acp_complete. They put the number that lies
-    // there already.
+    // Times the same commands while the other rank sleeps; acp_complete waits for each. Each puts
+    // the number that the target holds already.
     double completed_ns(const Regions& memory, Way way, std::uint64_t count) const {
         Player player(job_, memory, far_, way);
         const std::uint64_t value = player.seen();

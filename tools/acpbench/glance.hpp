@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "How fast here": a few figures out of all rows, each beside the machine's own limit, in words for somebody who knows
-// nothing of this program. The terminal and the head of the report page show the same ones. Pure; any thread.
+// "How fast here": a few figures out of all rows, each beside the machine's own limit, in words for
+// readers who do not know this program. The terminal and the head of the report page show the same
+// ones. Pure; any thread.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ constexpr std::uint32_t order_end = 4;
 constexpr std::uint32_t order_rails = 5;  // rounds, exchanges in each
 constexpr double round_ns = 4e6;
 
-// What every rank does on an order; rank 0 looks at the times.
+// Carries out rank 0's orders on every rank; rank 0 evaluates the times.
 class HaloPlayer {
 public:
     explicit HaloPlayer(const Job& job) : job_(job), machine_ranks_(count_machine_ranks()) {}

@@ -131,7 +131,7 @@ void HaloExchange::wait() {
 
 void HaloExchange::check() {
     std::memset(memory_ + half_bytes_, 0, half_bytes_);
-    sync_all();  // of messages that are read in place nobody reads any more
+    sync_all();  // no receiver reads a message of the last exchange in place after this barrier
     start();
     wait();
     for (std::size_t i = 0; i < messages_.size(); ++i) {

@@ -26,10 +26,12 @@ public:
     void start();
     void wait();
 
-    // Of several that connect the nodes, as acprun has told; 1 on one node.
+    // The number of rails that connect the nodes, from the environment that acprun sets; 1 on one
+    // node.
     [[nodiscard]] int rails() const { return rails_; }
 
-    // Whether start(), wait() and check() are of a plan that knows one of the rails alone. There is one where rails() > 1.
+    // Makes start(), wait() and check() use the plan for a network of one rail, or again that for
+    // all rails. The first exists only where rails() > 1.
     void use_one_rail(bool is_wanted);
 
     // Ends the process when a message is not what its sender has.
@@ -47,7 +49,8 @@ private:
     struct Message {
         int to = 0;
         int from = 0;
-        std::uint64_t offset = 0;  // of the source, and of the target within the second half
+        // offset of the source, and, within the second half of the memory, of the target
+        std::uint64_t offset = 0;
         std::uint64_t bytes = 0;
     };
 
@@ -60,8 +63,9 @@ private:
     std::uint64_t half_bytes_ = 0;  // all sources, each from a cache line on
     int rails_ = 1;
     acp_ga_t heap_ = ACP_GA_NULL;
-    std::vector<std::vector<acp_ga_t>> targets_;  // by rail, of all ranks
-    std::vector<acp_atkey_t> keys_;               // of the own ones
+    // one list per rail: addresses of all ranks' targets
+    std::vector<std::vector<acp_ga_t>> targets_;
+    std::vector<acp_atkey_t> keys_;  // one per rail: registration of this rank's targets
     std::vector<char> private_;
     char* memory_ = nullptr;  // sources, then targets
     acp_pattern_t pattern_ = ACP_PATTERN_NULL;

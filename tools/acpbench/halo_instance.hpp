@@ -9,9 +9,11 @@
 
 namespace acp::bench {
 
-// The paper's figures 13 and 14: short messages, where each engine begins about so much later than the one before it.
+// The paper's figures 13 and 14: with short messages each engine begins about this much later than
+// the engine before it.
 inline constexpr double halo_stair_us = 1;
-inline constexpr std::size_t halo_stair_sizes = 6;  // of the paper's grids, the smallest ones
+// the number of the paper's smallest grids that these figures show
+inline constexpr std::size_t halo_stair_sizes = 6;
 
 struct HaloInstance {
     exchange::PaperPattern pattern = exchange::PaperPattern::eight;

@@ -10,7 +10,7 @@
 
 namespace acp::bench {
 
-// Of one exchange, one value for each round.
+// The times of one exchange: one value for each round.
 struct HaloTimes {
     std::vector<double> exchange_ns;
     std::vector<double> start_ns;
@@ -29,7 +29,7 @@ struct OverlapTimes {
     std::vector<double> both_ns;
 };
 
-// Of the computation that measure_overlap() makes, undisturbed.
+// Measures one step of the computation of measure_overlap() while no exchange runs.
 double time_of_step_ns();
 
 //   count  exchanges in each round

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `heap-full`: how long acp_malloc takes that finds no room. A heap is filled to 50 .. 99 % with blocks of random sizes, and
-// blocks of it are freed and allocated in random order; every so often one is asked for that is larger than the free runs. Of the
-// own rank's heap and of one of another node, whose message about the failure takes a second round trip. The heap's size is that of
-// the job: the curve over sizes is made of the results of several jobs. Rank 0 allocates, the others sleep.
+// Experiment `heap-full`: how long acp_malloc takes that finds no room. A heap is filled to 50 ..
+// 99 % with blocks of random sizes, and blocks of it are freed and allocated in random order; every
+// so often one is asked for that is larger than the free runs. The experiment does so with the own
+// rank's heap and with a heap of another node, whose message about the failure takes a second round
+// trip. The heap's size is that of the job: the curve over sizes is made of the results of several
+// jobs. Rank 0 allocates, the others sleep.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -51,7 +53,8 @@ private:
         std::size_t bytes;
     };
 
-    // As many small ones as large ones, by powers of two.
+    // A random size whose logarithm is uniformly distributed: each power of two is as frequent as
+    // any other.
     std::size_t any_size(std::size_t least, std::size_t most) {
         std::uniform_real_distribution<double> any(std::log2(static_cast<double>(least)),
                                                    std::log2(static_cast<double>(most)));
@@ -79,7 +82,8 @@ private:
         blocks_.pop_back();
     }
 
-    // Adds blocks until so much is in use; large ones find no room at the end.
+    // Adds blocks until wanted_ bytes are in use. When a large block no longer fits, it halves the
+    // size limit.
     void fill() {
         for (std::size_t most = most_; used_ < wanted_ && most >= 128;) {
             if (!add(any_size(64, most))) most /= 2;
@@ -145,7 +149,7 @@ private:
     bool is_here_;
     std::size_t limit_ = 0;
     std::size_t most_ = 0;      // the largest block that the heap is filled with
-    std::size_t pairs_ = 0;     // of a free and an allocation, at least
+    std::size_t pairs_ = 0;     // the least number of pairs of a free and an allocation
     std::size_t failures_ = 0;  // that are timed
     std::size_t wanted_ = 0;    // bytes in use
     std::size_t used_ = 0;

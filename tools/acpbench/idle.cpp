@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `idle`: after some traffic all ranks sleep; the CPU time that they, their agent and acprun
-// use meanwhile is what the library costs while nobody calls it. All ranks.
+// Experiment `idle`: after some traffic all ranks sleep. The CPU time that ranks, agent and acprun
+// use during that sleep is the cost of the library while no rank calls it. All ranks.
 #include "os/clock.hpp"
 
 #include "child.hpp"

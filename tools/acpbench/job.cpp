@@ -128,7 +128,7 @@ Control& Job::control() const {
 
 void Job::give(const Order& order) const {
     if (ranks_ == 1) return;
-    sync_all();  // nobody reads the last order any more
+    sync_all();  // all ranks have read the last order
     own_->order = order;
     acp_handle_t last = ACP_HANDLE_NULL;
     const acp_ga_t source = acp_query_starter_ga(0) + offsetof(Control, order);
@@ -158,7 +158,7 @@ std::vector<RankResult> Job::exchange(const RankResult& mine) const {
         acp_complete(acp_copy(acp_query_starter_ga(rank_) + offset,
                               acp_query_starter_ga(0) + offset, bytes, ACP_HANDLE_NULL));
     }
-    // Before the others may tell something new.
+    // Copies the results before the barrier, after which other ranks may write new ones.
     std::vector<RankResult> all(own_->results, own_->results + ranks_);
     sync_all();
     return all;
@@ -208,7 +208,7 @@ double Job::round_trip_ns(double budget_ns) {
         }
         now = os::now_ns();
         if (burst >= 0) bursts.push_back(static_cast<double>(now - before) / trips_per_burst);
-        // One burst tells enough where the other rank shares this rank's core.
+        // One burst suffices where both ranks share a core.
         if (burst >= 0 && bursts.back() > taking_turns_ns) break;
     }
     shared_->ball.store(last_ball, std::memory_order_release);

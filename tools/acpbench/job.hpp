@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of a benchmark: rank 0 conducts, the others sleep in acp_sync until it gives them something
-// to do. A control block lies at the start of every rank's starter memory: orders are copied to each, results
-// to rank 0's, so ranks may be on any node; what needs words that all see is for ranks of one node. Knows only
-// the public interface of the library and nothing of what is measured. Each rank's main thread.
+// The ranks of a benchmark: rank 0 conducts, the others sleep in acp_sync until it gives them
+// something to do. A control block lies at the start of every rank's starter memory: rank 0 copies
+// orders to each, and each rank copies results to rank 0's, so ranks may be on any node. Tests that
+// share words need all ranks on one node. Knows only the public interface of the library and
+// nothing of what is measured. Each rank's main thread.
 #pragma once
 
 #include <atomic>
@@ -18,12 +19,12 @@ namespace acp::bench {
 
 inline constexpr int ranks_max = 128;  // Results in the control block
 
-// What a rank tells the conductor, or all others.
+// The values that a rank sends to rank 0, or to all others.
 struct alignas(64) RankResult {
     std::uint64_t values[8];
 };
 
-// What the conductor tells the others.
+// The work that rank 0 gives to all others.
 struct Order {
     std::uint32_t what = 0;
     std::uint32_t padding = 0;
@@ -85,13 +86,13 @@ public:
     // Rank 0's. Only on its node.
     [[nodiscard]] Control& control() const;
 
-    // Tells rank 0 what it will find by result() once this rank has come to the next sync.
+    // Sends a result to rank 0, which reads it by result() after the next acp_sync.
     void tell(const RankResult& result) const;
 
-    // Rank 0: what a rank told before the last sync.
+    // Rank 0: the result that a rank has sent before the last acp_sync.
     [[nodiscard]] const RankResult& result(int rank) const { return own_->results[rank]; }
 
-    // All ranks: what each told. Collective.
+    // Returns the results of all ranks, on each rank. Collective.
     [[nodiscard]] std::vector<RankResult> exchange(const RankResult& mine) const;
 
     // Rank 0: hands an order to all others, who are back from the last one when this returns. A rank
@@ -120,7 +121,7 @@ private:
     int ranks_ = 1;
     std::size_t starter_bytes_ = 0;
     int nodes_ = 1;
-    std::vector<std::uint64_t> first_ranks_;  // of each rank's node
+    std::vector<std::uint64_t> first_ranks_;  // indexed by rank: the first rank of its node
     Control* own_ = nullptr;
     Control* shared_ = nullptr;  // rank 0's; nullptr on other nodes
     std::vector<double> round_trips_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mixes of operations on a map: what one thread does until the clock ends it, on any of the tables of map_tables.hpp. The
-// mixes A to F are those of YCSB ("Benchmarking cloud serving systems with YCSB", SoCC 2010); as hashed keys have no order, a
-// scan walks on in the table. An object belongs to one thread.
+// Mixes of operations on a map: one thread runs one of them for a given time on any of the tables
+// of map_tables.hpp. The mixes A to F are those of YCSB ("Benchmarking cloud serving systems with
+// YCSB", SoCC 2010); as hashed keys have no order, a scan walks on in the table. An object belongs
+// to one thread.
 #pragma once
 
 #include <array>
@@ -99,7 +100,8 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t operations_per_look = 32;  // at the clock
+    // operations between two readings of the clock
+    static constexpr std::uint64_t operations_per_look = 32;
 
     // The frequent numbers of Zipf's law are spread over all keys.
     std::uint64_t zipf_number() { return mixed(zipf_.draw(random_)) % entries_; }

@@ -30,7 +30,8 @@ struct Phase {
     std::uint16_t mix;         // order_mix
     std::uint16_t duration;    // order_mix: in ms
     std::uint16_t is_batched;  // order_load
-    std::uint64_t number;      // of the phase: tells its new keys from those of others
+    // number of the phase, a part of the keys that it inserts: no two phases insert the same
+    std::uint64_t number;
 };
 
 static_assert(sizeof(Phase) <= sizeof(Order::arguments));

@@ -42,11 +42,12 @@ struct MessageTimes {
     std::vector<double> burst_ns;
 };
 
-// Of rank 0. All take turns in each round.
+// Times on rank 0. Each round measures all of these ways in turn.
 struct MessageOutcome {
     MessageTimes channels;
-    MessageTimes pm;      // empty where the messages are too long for it
-    MessageTimes mapped;  // by channels; empty between nodes, and of short messages
+    MessageTimes pm;  // empty where the messages are too long for it
+    // by channels out of mapped buffers; empty between nodes, and for short messages
+    MessageTimes mapped;
     MessageTimes segbuf;  // empty where the messages are too long for it
     MessageTimes yardstick;
 };
@@ -120,7 +121,8 @@ private:
         times.ping_pong_ns.push_back(times.burst_ns.back());
     }
 
-    // Half a round trip. What rank 0 sends is fresh in its cache; the other one sends back what it got.
+    // Half a round trip. The bytes that rank 0 sends are in its cache; the other rank sends back
+    // the bytes that it has received.
     template <typename Way>
     double exchange(Way& way,
                     const MessageBuffers& buffers,
@@ -266,7 +268,7 @@ private:
     Job& job_;
     const Options& options_;
     MessagePlayer& player_;
-    double trip_ns_ = 0;  // of a cache line, after the last case
+    double trip_ns_ = 0;  // the round trip of a cache line, measured after the last case
 };
 
 }  // namespace

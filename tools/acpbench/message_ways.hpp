@@ -75,7 +75,7 @@ public:
         if (acp_recv_ch(in_, target, bytes) != bytes) give_up(acp_error_message());
     }
 
-    // One way, with several of them under way where they are long.
+    // Sends messages without answers; of long messages several are in flight at a time.
     void send_many(const char* source, std::uint64_t bytes, std::uint64_t count) {
         if (bytes < long_bytes) {
             for (std::uint64_t i = 0; i < count; ++i) send(source, bytes);
@@ -237,7 +237,7 @@ private:
     std::uint64_t received_ = 0;
 };
 
-// In the starter memory of each of two ranks, to whom the other one sends.
+// The memory into which one rank sends, in the other rank's starter memory.
 struct BareBoard {
     static constexpr std::uint64_t slot_bytes = 32 << 10;
 
@@ -336,13 +336,14 @@ public:
                          memory_.source_ga(own_) + flag_offset(), sizeof sent_, order);
     }
 
-    // Of a region of so many bytes, the last of which are for the flag.
+    // The flag takes the last bytes of the region.
     [[nodiscard]] std::uint64_t flag_offset() const { return memory_.bytes() - sizeof sent_; }
 
     void receive(char* /*target*/, std::uint64_t /*bytes*/) {
         ++received_;
-        // acquire: what was put before the flag is there
-        // A later flag may have come over this one: the end of a burst follows an answer at once.
+        // acquire: pairs with the write of the flag, which the sender orders after the data. A
+        // later flag may have overwritten this one, since the end of a burst follows an answer at
+        // once: hence `>=`.
         look_until([&] {
             return word(memory_.target(own_)).load(std::memory_order_acquire) >= received_;
         });

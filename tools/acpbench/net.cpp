@@ -185,7 +185,8 @@ private:
         });
     }
 
-    // Many long copies under way, beside a stream of bare datagrams of the size the library uses.
+    // Times a stream of long copies, many of them in flight, beside a stream of bare datagrams of
+    // the size that the library uses.
     Row stream() {
         const std::uint64_t bytes = std::min<std::uint64_t>(stream_bytes, memory_.bytes());
         return rounds_.beside_stream(
@@ -276,7 +277,8 @@ private:
     Sites sites_;
     NetRounds rounds_;
     int sizes_tries_;
-    bool has_sizes_;  // with more ranks the latencies of single sizes say nothing new
+    // only with two ranks: the latencies of single sizes do not depend on the number of ranks
+    bool has_sizes_;
 };
 
 // All ranks of a job on one node end alike, in order; one of them says why.

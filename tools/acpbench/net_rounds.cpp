@@ -129,8 +129,9 @@ Row NetRounds::beside(Row row, const Work& work, std::uint64_t operations, const
     return row;
 }
 
-// Both sides come out of what they did before; where ranks share cores the library has also seen somebody spin in
-// the bare round trips, and would not yield for a while.
+// Runs the work untimed until both ranks have left the bare round trips. Where ranks share cores
+// this takes longer: in the bare round trips a rank spins, the library detects that, and does not
+// yield for a while.
 void NetRounds::warm_up(const Work& work, std::uint64_t operations) const {
     const bool is_crowded = job_.ranks() > os::usable_cpus();
     const std::uint64_t end = os::now_ns() + (is_crowded ? 80'000'000 : 1'000'000);
@@ -145,7 +146,7 @@ Row NetRounds::beside_stream(Row row, const Work& work, std::uint64_t operations
     std::vector<double> bare;
     std::vector<double> ratios;
     std::vector<double>
-        shares;  // of what bare datagrams and the cipher, one after the other, reach
+        shares;  // the rate as a share of that of bare datagrams and the cipher one after the other
     for (int i = 0; i < slices_; ++i) {
         std::vector<double> each_ns = rounds(work, operations);
         library_ns.insert(library_ns.end(), each_ns.begin(), each_ns.end());

@@ -46,9 +46,10 @@ public:
     // Fills in a row of `work` beside row.bytes bytes that bare datagrams carry and a small one acknowledges.
     Row beside_transfers(Row row, const Work& work);
 
-    // Fills in a row of `work`, copies of row.bytes with many of them under way, beside a stream of bare datagrams of
-    // the size the library uses, and tells how fast the cipher is alone.
-    //   operations  of a round
+    // Fills in a row of `work`, copies of row.bytes, many of them in flight, beside a stream of
+    // bare datagrams of the size that the library uses; an extra figure is the rate of the cipher
+    // alone.
+    //   operations how many copies a round makes
     Row beside_stream(Row row, const Work& work, std::uint64_t operations);
 
 private:

@@ -11,7 +11,7 @@ namespace acp::bench {
 namespace {
 
 constexpr std::uint64_t sizes[] = {8, 64, 512, 4096, 32768, 262144, 1048576};
-constexpr std::uint64_t streamed_bytes_max = 4096;  // longer puts: a few under way fill the path
+constexpr std::uint64_t streamed_bytes_max = 4096;  // a few longer puts in flight fill the path
 constexpr std::uint64_t stream_bytes_per_round = 4 << 20;
 constexpr std::uint64_t stream_operations_max = 4096;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts to another node by their size: one at a time beside bare datagrams with the same bytes, and many under way
-// beside a stream of bare datagrams. Rank 0's main thread.
+// Puts to another node by their size: one at a time beside bare datagrams with the same bytes, and
+// many in flight beside a stream of bare datagrams. Rank 0's main thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace acp::bench {
                               acp_ga_t source,
                               std::uint64_t bytes);
 
-// Small puts are streamed, long ones issued with copies_under_way of them under way.
+// Small puts are streamed; of long ones copies_under_way are in flight.
 [[nodiscard]] Row stream_of_size(NetRounds& rounds,
                                  acp_ga_t target,
                                  acp_ga_t source,

@@ -55,7 +55,8 @@ void add_own(cli::App& app, Options& options, std::string_view name) {
             ->delimiter(',');
         app.add_flag("--no-streams", options.are_streams_left_out,
                      "only copies that are completed one by one");
-        app.add_flag("--tell-steps", options.tells_steps)->group("");  // for --all-modes
+        // --all-modes gives it to the jobs that it starts
+        app.add_flag("--tell-steps", options.tells_steps)->group("");
     }
     if (name == "sync") {
         app.add_option("--hogs", options.hogs, "computing processes beside the ranks")

@@ -22,10 +22,11 @@ struct Options {
     std::vector<std::uint64_t>
         sizes;  // copy, message, rma, collective --sizes; none: those of the experiment
     bool are_streams_left_out = false;  // copy --no-streams
-    bool tells_steps = false;  // copy --tell-steps: progress as lines, for a program that draws it
-    int hogs = 0;              // sync --hogs
-    int late_us = 0;           // sync --late
-    int seconds = 5;           // idle --seconds
+    // copy --tell-steps: prints progress as lines, which copy_modes.cpp reads
+    bool tells_steps = false;
+    int hogs = 0;                     // sync --hogs
+    int late_us = 0;                  // sync --late
+    int seconds = 5;                  // idle --seconds
     std::vector<int> rank_counts;     // memory, start, poll --ranks
     std::string in = "build/report";  // report --in
     std::string out;                  // report --out; "": index.html in the folder

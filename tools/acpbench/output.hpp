@@ -12,7 +12,8 @@
 
 namespace acp::bench {
 
-// What a program that is told the steps of another finds at the start of its lines: "step 3/40 name".
+// The start of each line by which a job reports its progress to the acpbench that started it: "step
+// 3/40 name".
 inline constexpr std::string_view step_mark = "step ";
 
 // A bar on standard error when that is a terminal, else nothing.
@@ -20,7 +21,7 @@ class Progress {
 public:
     enum class Kind {
         bar,
-        lines,  // on standard output, each starting with step_mark
+        lines,  // lines on standard output that start with step_mark
     };
 
     Progress(std::string title, int steps, Kind kind = Kind::bar);

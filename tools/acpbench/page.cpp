@@ -136,7 +136,8 @@ std::string glance(const std::vector<Row>& rows) {
     return html + "</div></section>\n";
 }
 
-// Whether somebody chose this variable's value: not the launcher, which tells its ranks where they are.
+// Whether the user set this variable: it has a value, and is none of those by which acprun gives a
+// rank its place in the job.
 bool is_choice(std::string_view name, std::string_view value) {
     constexpr std::string_view told[] = {"ACP_JOB_ID", "ACP_NODE",      "ACP_PROCS",
                                          "ACP_RANK",   "ACP_SINGLETON", "ACP_SLOT"};

@@ -18,7 +18,7 @@ namespace acp::bench {
 
 namespace {
 
-constexpr std::uint32_t drawn_grid_size = 872;  // as the paper draws its plans
+constexpr std::uint32_t drawn_grid_size = 872;  // the grid size of the plans that the paper draws
 constexpr std::uint32_t short_grid_size = 60;
 
 struct DrawnScheduler {

@@ -32,8 +32,9 @@ struct Section {
     const char* title = "";
     const char* text = "";
     Drawn drawn = Drawn::nothing;
-    const char* extra = "";  // of extra_by_ranks and extra_by_size: which figure
-    bool is_split = false;   // one of the two plots of both_by_size
+    // the name of the extra figure that extra_by_ranks and extra_by_size draw
+    const char* extra = "";
+    bool is_split = false;  // one of the two plots of both_by_size
 };
 
 constexpr Section sections[] = {

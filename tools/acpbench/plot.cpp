@@ -35,7 +35,7 @@ std::string brief(double value) {
 }
 
 struct Unit {
-    double below;  // for values less than this
+    double below;  // the unit labels values below this one
     double factor;
     const char* name;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `poll`: what one look at all incoming commands costs a process, with nothing there and with one
-// message of every sender in turn, for the three kinds of mailboxes at 2 .. 64 ranks. Runs alone, in one
-// process, on the library's own ports; beside each number of ranks the same at 2 is measured in turns, so
-// that the ratio tells how flat the cost is.
+// Experiment `poll`: what one look at all incoming commands costs a process, with nothing there and
+// with one message of every sender in turn, for the three kinds of mailboxes at 2 .. 64 ranks. It
+// runs in a single process on the library's own ports. The yardstick of each number of ranks is the
+// same poll at 2 ranks, measured in turn, so that the ratio shows how the cost grows with the
+// ranks.
 #include <memory>
 
 #include "base/config.hpp"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `rma`: writes and reads without a copy between memory that two ranks have locked (acp_lock_pm), as paper 001 measured its own: many
-// of each size, several under way, the writes beside what their path does without the library, and the reads beside the writes; and how long
-// one read of a page takes. Rank 0 writes and reads, one other rank's memory is written and read, and all others sleep.
+// Experiment `rma`: writes and reads between memory that two ranks have locked (acp_lock_pm), with
+// no intermediate copy, as paper 001 measured its own. Of each size it times many, several in
+// flight: the writes beside the bare path without the library, and the reads beside the writes.
+// Then it times single reads of a page. Rank 0 writes and reads, one other rank's memory is written
+// and read, and all others sleep.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -29,7 +31,7 @@ constexpr std::array<std::uint64_t, 7> rma_sizes{8,       64,       1 << 10,    
                                                  8 << 10, 64 << 10, rma_bytes_most};
 constexpr std::uint64_t page_bytes = 4 << 10;
 constexpr std::uint64_t stream_bytes_min = 64 << 10;  // shorter writes do not fill datagrams
-constexpr std::uint64_t operations_most = 1'000'000;  // of each kind and size
+constexpr std::uint64_t operations_most = 1'000'000;  // the most operations of each kind and size
 constexpr std::uint64_t all_bytes_near = std::uint64_t{8} << 30;
 constexpr std::uint64_t all_bytes_far = std::uint64_t{1} << 30;
 
@@ -71,7 +73,7 @@ private:
     acp_ga_t other_ = ACP_GA_NULL;
 };
 
-// Issues so many, with copies_under_way of them not yet completed.
+// Issues `count` operations, of which at most copies_under_way are in flight.
 template <typename Issue>
 void issue_deep(std::uint64_t count, const Issue& issue) {
     std::array<acp_handle_t, copies_under_way> handles{};
@@ -84,7 +86,7 @@ void issue_deep(std::uint64_t count, const Issue& issue) {
     for (std::uint64_t i = 0; i < std::min(count, copies_under_way); ++i) end(i);
 }
 
-// The time of one of so many.
+// Runs `count` operations and returns the mean time of one.
 template <typename Work>
 double each_ns(std::uint64_t count, const Work& work) {
     const std::uint64_t start = os::now_ns();
@@ -205,7 +207,8 @@ private:
                       is_near_ ? "process_vm_readv" : "acp_copy of 8 bytes");
     }
 
-    // What is read is what the other one has, and what is written is what this one has. The yardstick has used the own target region meanwhile.
+    // Ends the process unless reads have fetched the partner's bytes and writes have stored this
+    // rank's. It reads once more, since the yardstick has overwritten the own target region.
     void check(std::uint64_t bytes) {
         acp_complete(locked_.read(bytes));
         if (!Regions::is_pattern(partner_, memory_.target(0), bytes))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One result of an experiment, and the file many of them make: what programs read, and what the report
-// page is drawn from. Knows nothing of how it was measured. Any thread; a Row belongs to one.
+// One result of an experiment, and the file of all results, which programs read and from which the
+// report page is drawn. Knows nothing of how it was measured. Any thread; a Row belongs to one.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace acp::bench {
 // The size of an operation on one word, which rows of the fastest operations have.
 inline constexpr std::uint64_t small_bytes = 8;
 
-// What a result is compared with. The ratio is test / yardstick in `unit`: of times less is better, of
-// bandwidths ("MB/s") more is.
+// The figure with which a result is compared. The ratio is test / yardstick in `unit`: of times
+// less is better, of bandwidths ("MB/s") more is.
 struct Yardstick {
     std::string name;  // "memcpy", "cache-line round trip"
     double value = 0;
@@ -44,7 +44,7 @@ struct Row {
     int nodes = 1;
     std::uint64_t bytes = 0;        // of one operation; 0 where it has no size
     std::uint64_t iterations = 0;   // operations behind the figures
-    Summary latency_us;             // of one operation
+    Summary latency_us;             // the time of one operation
     double bandwidth_mb_per_s = 0;  // 0 where it has no size
     std::optional<Yardstick> yardstick;
     std::optional<double> ratio;

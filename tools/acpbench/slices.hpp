@@ -55,7 +55,7 @@ struct Comparison {
     double ratio = 0;              // median over rounds of test / yardstick; 0 without a yardstick
     double round_trip_ratio = 0;   // median over slices of test / the slice's own round trip
     double difference_ns = 0;      // median over rounds of test - yardstick
-    std::uint64_t operations = 0;  // of the test
+    std::uint64_t operations = 0;  // operations of the test, in all slices
 };
 
 //   job  nullptr: measured in one process, without looking at distances
@@ -66,7 +66,7 @@ struct Comparison {
 
 // measure, then compare with the boundary of all round trips of the run so far.
 [[nodiscard]] Comparison measure_and_compare(Job& job, const Pair& pair, const Plan& plan);
-// The same in one process.
+// Measures and compares within one process, without looking at distances.
 [[nodiscard]] Comparison measure_and_compare(const Pair& pair, const Plan& plan);
 
 [[nodiscard]] Summary in_us(const Summary& ns);

@@ -63,7 +63,7 @@ Row start_row(int ranks, int repetitions) {
     std::vector<double> ours;
     std::vector<double> theirs;
     std::vector<double> ratios;
-    start_job_ns(ranks);  // brings programs and libraries into memory
+    start_job_ns(ranks);  // not timed: it loads the programs and libraries into the page cache
     for (int i = 0; i < repetitions; ++i) {
         ours.push_back(start_job_ns(ranks) / 1e3);
         theirs.push_back(start_bare_ns(ranks) / 1e3);

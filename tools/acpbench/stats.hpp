@@ -32,7 +32,7 @@ inline constexpr double taking_turns_ns = 2000;
 // How far apart two ranks' cores were while something was measured.
 enum class Distance {
     unknown,  // one rank only
-    near,     // as close as cores get here: siblings, or a shared cache
+    near,     // the shortest distance on this machine: sibling hyperthreads, or a shared cache
     far,      // a cache line takes clearly longer
     shared,   // both ranks had to take turns on one core
 };

@@ -66,7 +66,7 @@ struct Amount {
 struct BarrierSlice {
     double round_trip_ns = 0;
     double mean_ns = 0;
-    double cpu_ns = 0;  // of all ranks, per barrier
+    double cpu_ns = 0;  // the CPU time of all ranks per barrier
     std::vector<double> each_ns;
 };
 

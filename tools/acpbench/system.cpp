@@ -219,7 +219,8 @@ int parent_of(int pid) {
 
 void advise_huge_pages(void* address, std::uint64_t bytes, bool are_huge) {
     madvise(address, bytes,
-            are_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // a hint: huge_kib() tells the truth
+            // the kernel may ignore this hint: huge_kib() reads the result
+            are_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 bool is_terminal() {

@@ -76,7 +76,8 @@ std::uint64_t any_index(std::uint64_t i, std::uint64_t elements) {
 }
 
 constexpr std::uint64_t insertions_most = 100;  // each moves half of the elements
-constexpr std::uint64_t piece_elements = 100;   // of one read, looking through
+// elements of one read, when the test reads the whole vector
+constexpr std::uint64_t piece_elements = 100;
 
 template <typename Of>
 typename Of::Handle made(int owner) {

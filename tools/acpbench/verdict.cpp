@@ -27,7 +27,7 @@ constexpr Credible credible[] = {
     {"process_vm_writev", contained},
     {"the CPU's instruction", contained},
     {"the delay itself", 0.95},
-    // The same bytes by other instructions than memcpy's.
+    // A copy of the same bytes may use faster instructions than memcpy.
     {"memcpy", 0.5},
     // A barrier of two: each rank's word travels to the other, both at the same time.
     {"cache-line round trip", 0.4},

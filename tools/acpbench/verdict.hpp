@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a figure can be believed, and whether it reaches its target: the one place that says "met", "missed" or
-// "disturbed". Knows neither how a figure was measured nor how a verdict is shown. Pure, but for measure_credibly,
-// which calls what it is given; any thread.
+// Decides whether a figure can be believed and whether it reaches its target. No other file makes a
+// Verdict. Knows neither how a figure was measured nor how a verdict is shown. Pure, but for
+// measure_credibly, which calls what it is given; any thread.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace acp::bench {
 
 enum class Verdict {
     none,       // nothing was set out to be reached
-    met,        // as good as its target or better
+    met,        // the figure reaches its target
     missed,     // worse than its target
     disturbed,  // the measurement contradicts itself; nothing can be said
 };
@@ -26,10 +26,10 @@ struct Judgement {
 
 // The verdict on a row. Disturbed is
 //   - a row whose yardstick needs two cores and had one, or did not come about,
-//   - a row much faster than a yardstick that is a part of it: a put to another node contains a round trip of a
-//     datagram, and cannot take less,
-//   - a row whose ratio turn by turn is not the ratio of its two medians: the machine changed while it was measured.
-// A disturbed row is neither met nor missed.
+//   - a row much faster than a yardstick that is a part of it: a put to another node contains a
+//     round trip of a datagram, and cannot take less,
+//   - a row whose ratio turn by turn is not the ratio of its two medians: the machine changed while
+//     it was measured. A disturbed row is not compared with its target.
 [[nodiscard]] Judgement judge(const Row& row);
 
 // The least share of its yardstick's time that a row can take and still be believed: 0.8 where the yardstick is a part
@@ -40,10 +40,10 @@ struct Judgement {
 // How far apart the ratio turn by turn and the ratio of the medians may be: 1.5 times either way.
 inline constexpr double ratios_apart_max = 1.5;
 
-// "met", "missed", "disturbed"; "" for none.
+// The enumerator's own name; "" for none.
 [[nodiscard]] const char* name_of(Verdict verdict);
 
-inline constexpr int tries_max = 3;  // of measure_credibly
+inline constexpr int tries_max = 3;  // the most times that measure_credibly repeats a measurement
 
 // Measures until the row is not disturbed, at most `tries` times, and returns the last row. A row that took more than
 // one try says how many in its extra figure "tries".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section about this build of ACP. What the compiler tells about itself comes from its macros, the
-// rest from the build system.
+// The section about this build of ACP. The compiler's name and version are its macros; the build
+// system defines the rest.
 #include "base/version.hpp"
 #include "node/segment.hpp"
 

@@ -37,7 +37,8 @@ std::vector<std::string> guest_wake_remedies() {
             " already; the machine may be busy: measure again when it is idle."};
 }
 
-// What a waiting rank pays each time it had to sleep; the figure itself is told in any case.
+// The time from a rank's wake-up call until the woken rank runs. The report shows this time even if
+// it is good and needs no remedy.
 Fact wake_fact() {
     const auto cost_ns = measure_wake_cost_ns();
     if (!cost_ns) return {"wake-up", "not measured: it takes two CPUs"};

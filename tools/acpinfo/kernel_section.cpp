@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section about kernel features. What ACP cannot do without is broken when it is missing; what would
-// only make it faster is costly; the rest is told plainly.
+// The section about kernel features. A missing feature that ACP needs gets the verdict `broken`,
+// one that makes ACP faster the verdict `costly`, any other one `plain`.
 #include <system_error>
 
 #include "base/format.hpp"

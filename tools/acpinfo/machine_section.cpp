@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section about the machine as this process sees it: what is there, and what it is allowed of it.
+// The section about the machine: its CPUs and memory, and the part of them that this process may
+// use.
 #include <array>
 #include <cstdio>
 

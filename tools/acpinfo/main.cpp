@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpinfo: tells a person or a program what ACP finds on this machine, how it is configured, and how much
-// memory a job takes. Needs no job and changes nothing. Exit codes: 0, 1 (a file cannot be written), 64
-// (usage), 78 (an ACP_* variable does not fit).
+// acpinfo: prints, as text or JSON, the features that ACP finds on this machine, its configuration,
+// and the memory that a job takes. Needs no job and changes nothing. Exit codes: 0, 1 (a file
+// cannot be written), 64 (usage), 78 (an ACP_* variable does not fit).
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -27,7 +27,8 @@ namespace {
 constexpr int exit_usage = 64;   // EX_USAGE of sysexits
 constexpr int exit_config = 78;  // EX_CONFIG of sysexits
 constexpr int standard_output = 1;
-constexpr std::size_t columns_unlimited = 10'000;  // nobody looks: one line per variable, for grep
+// standard output is no terminal: each variable gets one line, for grep
+constexpr std::size_t columns_unlimited = 10'000;
 constexpr std::size_t columns_unknown = 80;
 
 struct Options {
@@ -143,7 +144,7 @@ int run(const Options& options) {
     return write_json(data, options.json_file);
 }
 
-// What of the options does not go together; nullptr when all does.
+// The message about options that exclude each other; nullptr when there are none.
 const char* clash_in(const Options& options) {
     if (options.wants_variables && options.wants_memory) return "--config and --memory: choose one";
     if (!options.wants_memory && (options.procs || options.procs_per_node)) {

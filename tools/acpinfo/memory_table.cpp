@@ -60,7 +60,8 @@ Total total_of(const std::vector<node::FootprintPart>& parts) {
 
 std::vector<node::FootprintPart> parts_of(const node::Shape& shape, std::uint32_t rails) {
     std::vector<node::FootprintPart> parts = node::footprint_of(shape);
-    // Told below the table: what they may take would hide all else.
+    // The heaps have a line of their own below the table: the memory that they may take exceeds all
+    // other parts by far.
     std::erase_if(parts, [](const node::FootprintPart& part) { return part.name == "heaps"; });
     for (const node::FootprintPart& part : engine::footprint_of(shape, rails)) {
         parts.push_back(part);

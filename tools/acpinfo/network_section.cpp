@@ -99,7 +99,8 @@ tool::Json json_of(const os::InterfaceAddress& one) {
             {"is_virtual", one.is_virtual}};
 }
 
-// A fact for each address at which a gateway of this machine would listen, best first as far as one machine can tell.
+// Adds a fact for each address at which a gateway of this machine would listen. The order is that
+// of launch::NetworkChoice for one machine; other machines of a job may change it.
 void add_addresses(std::vector<Fact>& facts) {
     auto present = os::list_interface_addresses();
     if (!present.is_ok()) {

@@ -37,12 +37,13 @@ bool is_command(const std::string& remedy) {
     return remedy.starts_with("$ ");
 }
 
-// The lines of the value's column: the text, then what to do.
+// The lines of the value's column: the text of the fact, then its remedies.
 std::vector<std::string> value_lines(const Fact& fact, std::size_t columns) {
     std::vector<std::string> lines = base::wrap(fact.text, columns);
     for (const std::string& remedy : fact.remedies) {
         if (is_command(remedy)) {
-            lines.push_back(std::string("  ").append(remedy));  // in one piece, to be copied
+            // a command stays on one line, so that the user can copy it
+            lines.push_back(std::string("  ").append(remedy));
             continue;
         }
         for (const std::string& line : base::wrap(remedy, columns)) lines.push_back(line);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acpinfo found out, as data: sections of facts, each with a verdict and, where something is wrong,
-// what to do about it. Knows neither where facts come from nor how they are shown. One thread.
+// The report of acpinfo as data: sections of facts, each with a verdict and, if the verdict is bad,
+// the remedies. Knows neither where facts come from nor how they are shown. One thread.
 #pragma once
 
 #include <string>

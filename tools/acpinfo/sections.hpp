@@ -19,7 +19,8 @@ namespace acp::acpinfo {
 // The ways bytes travel on one node: tried, or why not and what helps. Forks.
 [[nodiscard]] Section paths_section(const base::Config& config);
 
-// What a job over several machines finds here: cipher, addresses, ports, buffers, ways to start. Measures for about 5 ms.
+// The section about jobs over several machines: cipher, addresses, ports, socket buffers, and the
+// commands that can start agents on other machines. Measures for about 5 ms.
 [[nodiscard]] Section network_section(const base::Config& config);
 
 // What ACP uses or could use of this kernel.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A waker and a sleeper, each bound to its own CPU, meet at two words: `round`, on which the sleeper
-// sleeps, and `woken_at_ns`, where it says when it ran. The waker counts only wakes that found it asleep.
+// A waker and a sleeper, each bound to its own CPU, share two words: the sleeper sleeps on `round`,
+// and stores the time at which it runs in `woken_at_ns`. The waker counts only wakes that found it
+// asleep.
 #include "wake_cost.hpp"
 
 #include <algorithm>

@@ -59,8 +59,8 @@ public:
     // another machine.
     void give_up();
 
-    // Ends the local process of an agent on another machine that has sent its last line, when it still carries output that
-    // nobody reads.
+    // Kills the local process of an agent on another machine that has sent its last line: it may be
+    // blocked in a write of output to a pipe that is not read.
     void drop_output() const;
 
     [[nodiscard]] bool is_running() const noexcept { return channel && !is_gone; }
@@ -86,10 +86,11 @@ public:
     [[nodiscard]] bool is_awaited() const noexcept { return is_running() && is_far && !is_reached; }
 
     std::optional<launch::LineChannel> channel;
-    int pid =
-        0;  // of the local process: the agent's keeper, or the one that stands for an agent on another machine
+    // of the local process: the agent's keeper, or acp-agent --reach for an agent on another
+    // machine
+    int pid = 0;
     std::uint64_t agent_pid = 0;  // of the agent itself, on its machine; 0: it has not sent it yet
-    bool is_far = false;          // on another machine
+    bool is_far = false;          // the agent runs on another machine
     bool is_reached = false;      // that machine has answered
     bool is_cut_off = false;
     bool is_done = false;           // the agent has sent `done`

@@ -16,8 +16,8 @@ namespace acp::run {
 
 // time for an agent to give a sign of life
 inline constexpr std::uint64_t answer_ns = 5'000'000'000;
-// Consecutive silences allowed while the job was not asked to end: the agent's host may have been suspended, and its ranks may
-// go on.
+// The number of consecutive unanswered requests that an agent may have before the job is to end:
+// the agent's host may have been suspended, and its ranks still run when it resumes.
 inline constexpr std::uint32_t silences_max = 3;
 
 class EndWatch {

@@ -61,7 +61,8 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     } else if (word == "hang") {
         roll_call_.ask_about_hang(agents_, job_.hang_timeout_ns);
     } else if (word == "asked") {
-        // The agent got SIGTERM. Where a batch system sends it to all processes of a job, it comes to the ranks once.
+        // The agent got SIGTERM. A batch system may send it to acprun and to every agent; the ranks
+        // get one SIGTERM for all of them.
         if (asked_signal_ == 0) on_signal(SIGTERM);
     } else if (word == "running") {
         hear_running(node, rest);
@@ -76,9 +77,10 @@ void Launcher::hear_interfaces(std::uint32_t node, std::string_view words) {
     agents_[node].interfaces = std::move(interfaces).value();
 }
 
-// A failure that ends the job is reported after the job has ended, below all output and when all agents have reported; others
-// at once. After the user asked for the end, failures of ranks are ignored: a rank may fail because another node's ranks were
-// ended before its own agent was told.
+// A failure that ends the job is reported after the job has ended, below all output and when all
+// agents have reported; others at once. After the user asked for the end, failures of ranks are
+// ignored: a rank may fail because another node's ranks have ended before acprun's request reached
+// its own agent.
 void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
     auto failed = failed_rank_from(words);
     if (!failed || failed->process >= job_.common.procs || asked_signal_ != 0) return;
@@ -145,7 +147,8 @@ void Launcher::hear_ended(std::uint32_t node, std::string_view words) {
     const auto number = [&parts](std::size_t i) { return base::parse_unsigned(parts[i]); };
     Ended ended{static_cast<int>(number(0).value_or(launch::exit_unavailable)),
                 number(1).value_or(0), number(2).value_or(0)};
-    if (asked_signal_ != 0 && !deciding_node_ && ended.failed > 0) {  // as in hear_failed
+    // failures after the user's request to end are ignored, see hear_failed
+    if (asked_signal_ != 0 && !deciding_node_ && ended.failed > 0) {
         ended.code = launch::exit_signal_base + asked_signal_;
         ended.failed = 0;
     }
@@ -176,7 +179,7 @@ void Launcher::tell_running() {
     std::string who;
     if (ranges != "none") {
         who = ": " + ranks_phrase(ranges) + (is_one ? " was" : " were") + " still running";
-    } else if (!has_given_up_any()) {  // what the ranks of silent agents did is unknown
+    } else if (!has_given_up_any()) {  // ranks of an agent that did not answer may still run
         who = ": no rank was still running";
     }
     say("timeout of " + base::seconds_text(options_.timeout_ns) + " s" + who +

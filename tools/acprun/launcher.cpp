@@ -109,7 +109,8 @@ void Launcher::on_signals() {
 
 void Launcher::on_signal(int signal) {
     const bool asks_for_end = signal == SIGINT || signal == SIGTERM;
-    if (is_finishing_ && asks_for_end) deadline_ns_ = os::now_ns();  // of passing on output
+    // the rest of the output is dropped
+    if (is_finishing_ && asks_for_end) deadline_ns_ = os::now_ns();
     for (AgentLink& agent : agents_) {
         if (asks_for_end) agent.drop_output();
     }

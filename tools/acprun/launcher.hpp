@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a planned job: starts an agent per node, chooses their addresses, sends each those of all, passes the user's signals on, prints what
-// the agents report, and ends the job when a rank fails, an agent is gone or the user asks for it. With one agent it does not
-// handle the ranks' output. Sleeps when nothing happens. Main thread. Its members are implemented in several files: launcher
-// (the loop), start, hear, finish.
+// Runs a planned job: starts an agent per node, chooses their addresses, sends each those of all,
+// passes the user's signals on, prints what the agents report, and ends the job when a rank fails,
+// an agent is gone or the user asks for it. With one agent it does not handle the ranks' output.
+// Sleeps when nothing happens. Main thread. Four files implement its members: launcher (the loop),
+// start, hear and finish.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +81,7 @@ private:
     void give_up_on_silent();
     void settle();
 
-    // hear.cpp
+    // hear.cpp: handles the lines that agents send
     void hear(std::uint32_t node, std::string_view line);
     void hear_answer(std::uint32_t node, std::string_view word, std::string_view rest);
     void hear_interfaces(std::uint32_t node, std::string_view words);
@@ -115,14 +116,15 @@ private:
     std::optional<os::PollSet> poll_;
     std::optional<os::SignalFd> signals_;
     Outputs outputs_;
-    std::vector<AgentLink> agents_;  // by node
+    std::vector<AgentLink> agents_;  // one for each node, in the order of the nodes
     EndWatch end_watch_;
     StartProgress progress_;
     MeetingWatch meeting_;
     // this process's soft limit of descriptors before it was raised, which agents and ranks get; 0: it was not raised
     std::uint64_t agents_descriptors_max_ = 0;
     std::uint32_t started_ = 0;  // number of agents started
-    bool have_chosen_ = false;   // all agents have been told where to listen
+    // all agents have been sent the addresses at which their gateways listen
+    bool have_chosen_ = false;
     bool have_peers_ = false;    // all agents have been sent the addresses of all nodes
     bool is_ending_ = false;     // no further agent is started
     bool is_finishing_ = false;  // all agents are gone, the rest of the output is passed on
@@ -134,7 +136,7 @@ private:
     // the last of SIGINT, SIGTERM, SIGHUP and SIGQUIT that was passed on
     int asked_signal_ = 0;
     bool has_told_start_ = false;                 // "the program could not be run" was printed
-    bool has_told_error_ = false;                 // the reason why the job cannot go on was printed
+    bool has_told_error_ = false;                 // the error that ends the job was printed
     std::optional<std::uint32_t> deciding_node_;  // the node where something failed first
     std::optional<std::uint32_t> lost_node_;      // the node whose agent ended without `ended`
     // failures that end the job, in order of arrival; printed when it has ended

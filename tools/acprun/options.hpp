@@ -10,7 +10,7 @@
 
 namespace acp::run {
 
-inline constexpr std::uint32_t ranks_max = 1U << 20U;  // of a job
+inline constexpr std::uint32_t ranks_max = 1U << 20U;  // the most ranks that a job may have
 inline constexpr std::uint32_t rails_max = 4;
 
 // A program of the job, as the command line names it.
@@ -21,7 +21,7 @@ struct ProgramPart {
 
 struct Options {
     std::optional<std::uint32_t> procs;  // 1 .. ranks_max, for all programs together
-    std::vector<ProgramPart> programs;   // at least one, in the order of the ranks
+    std::vector<ProgramPart> programs;   // never empty; in the order of the ranks
     std::uint32_t nodes = 1;             // number of nodes emulated on this machine, 1 .. nodes_max
     bool is_emulated = false;            // --nodes was given
     // a batch system has allocated several machines to this job
@@ -35,11 +35,13 @@ struct Options {
     std::uint64_t ssh_timeout_ns = 30'000'000'000;
     std::string agent_path;  // path of acp-agent on the hosts; "" = as on this machine
     bool may_oversubscribe = false;
-    std::vector<std::string> exports;         // "NAME" or "NAME=VALUE"
-    std::optional<std::string> starter_size;  // as given; a valid text
-    std::optional<std::string> heap_size;     // likewise
-    std::string output_directory;             // "" = none
-    std::uint64_t timeout_ns = 0;             // 0 = none
+    std::vector<std::string> exports;  // "NAME" or "NAME=VALUE"
+    // ACP_STARTER_SIZE as the user wrote it, checked to be a size
+    std::optional<std::string> starter_size;
+    // ACP_HEAP_SIZE as the user wrote it, checked to be a size
+    std::optional<std::string> heap_size;
+    std::string output_directory;  // "" = none
+    std::uint64_t timeout_ns = 0;  // 0 = none
     bool has_tags = false;
     bool is_bound_to_cores = false;
     bool is_continue_on_failure = false;

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t nodes_max = 62'500;  // most nodes of a job
 
 // A machine and its slots: the number of ranks to place on it before the next machine.
 struct HostSlots {
-    std::string host;  // in the form that ssh takes
+    std::string host;  // a name as ssh accepts it: [USER@]HOST
     std::uint32_t slots = 1;
 
     friend bool operator==(const HostSlots&, const HostSlots&) = default;

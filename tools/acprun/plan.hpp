@@ -27,7 +27,7 @@ struct PlannedNode {
 
 struct PlannedJob {
     launch::LaunchPlan common;       // the part that all nodes share
-    std::vector<PlannedNode> nodes;  // at least one
+    std::vector<PlannedNode> nodes;  // never empty
     // the command that reaches a host, and its options: "%h" in them stands for the host, which is appended where there is
     // none; the remote command is appended as one word
     std::vector<std::string> ssh;
@@ -36,7 +36,7 @@ struct PlannedJob {
     bool is_key_sealed =
         false;  // the command carries clear text: the key goes as a credential (launch/munge.hpp)
     std::string agent_path;  // path of acp-agent on the hosts
-    // for each answer of a host or, while nodes exchange addresses, of an agent
+    // the longest wait for each answer of a host and, while nodes exchange addresses, of an agent
     std::uint64_t ssh_timeout_ns = 30'000'000'000;
     std::uint64_t hang_timeout_ns = 0;  // ACP_HANG_TIMEOUT; 0: never
     bool is_netns = false;

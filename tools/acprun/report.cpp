@@ -20,7 +20,7 @@ namespace acp::run {
 
 namespace {
 
-// Ends of several ranks are told in one sentence, whose verb then stands in the plural.
+// The number of the verb: one sentence reports the ends of several ranks that ended alike.
 enum class Grammar { singular, plural };
 
 std::string how(const FailedRank& failed, Grammar grammar) {

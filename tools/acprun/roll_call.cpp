@@ -69,7 +69,7 @@ std::optional<std::string> RollCall::take(std::span<const AgentLink> agents,
         return text + "the ranks do this" + lines +
                (silent.empty() ? "" : "\n  no answer from " + silent);
     }
-    // with silent agents, what the ranks there do is unknown
+    // ranks of an agent that did not answer may have called acp_init
     return text + (silent.empty() ? "no rank has called acp_init" : "no answer from " + silent);
 }
 

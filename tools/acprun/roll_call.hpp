@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks the agents of all nodes what their ranks do, and makes one text of the answers: who waits where and for whom, who is in
-// no wait, who is stopped, who has ended. The user asks by SIGUSR2; an agent asks when one of its ranks has waited too long.
-// One call at a time: who asks meanwhile gets the same answer. Calls are numbered, and so are their answers: one that comes late, when the
-// call is over, is none to a later one. Prints nothing. Main thread. Tests: tests/tools/acprun/roll_call_test.cpp.
+// Asks the agents of all nodes what their ranks do, and makes one text of the answers: for each
+// rank the call in which it waits and the ranks for which it waits, or that it waits in no call, is
+// stopped, or has ended. The user asks by SIGUSR2; an agent asks when one of its ranks has waited
+// too long. One roll-call runs at a time: a request during it adds nothing, and its text answers
+// both. Each answer carries the number of its roll-call, so that a late one is not taken for an
+// answer to the next. Prints nothing. Main thread. Tests: tests/tools/acprun/roll_call_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +27,9 @@ public:
     // Asks all agents that run.   reason  why, the beginning of the text
     void ask(std::span<AgentLink> agents, std::string reason);
 
-    // The same because a rank has waited for longer than `allowed_ns`. Does nothing while a call is under way, or if it asked less than
-    // `allowed_ns` ago: those who wait for each other come of age together.
+    // Starts a roll-call because a rank has waited for longer than `allowed_ns`. Does nothing
+    // during a roll-call, or within `allowed_ns` after the last one of this kind: ranks that wait
+    // for each other reach the limit together, and one text shows them all.
     void ask_about_hang(std::span<AgentLink> agents, std::uint64_t allowed_ns);
 
     // An agent has sent what one rank does.   answer  the number of the call, and the rank's words
@@ -40,23 +43,25 @@ public:
     [[nodiscard]] std::optional<std::string> take(std::span<const AgentLink> agents,
                                                   const PlannedJob& job);
 
-    // When take() is due without answers; poll_forever while nobody has asked.
+    // The time at which take() stops waiting for answers; poll_forever outside a roll-call.
     [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return until_ns_; }
 
-    // Gives up a call under way: the agents are about to be asked for the end, and tell then what their ranks did.
+    // Cancels the current roll-call. acprun is about to ask the agents for the end, and their
+    // answers to that report what the ranks did.
     void give_up();
 
-    // What was added since, a line per group of ranks, each after a line break.
+    // Returns the answers that add() has collected, and forgets them: a line per group of ranks,
+    // each after a line break.
     [[nodiscard]] std::string take_lines();
 
 private:
-    static constexpr std::uint64_t unasked = 0;  // of answers to no call
+    static constexpr std::uint64_t unasked = 0;  // the number that no roll-call has
 
     [[nodiscard]] bool is_current(std::string_view number) const noexcept;
 
-    std::string reason_;  // empty: nobody has asked
+    std::string reason_;  // empty outside a roll-call
     std::uint64_t calls_ = 0;
-    std::uint64_t number_ = unasked;  // of the call under way
+    std::uint64_t number_ = unasked;  // number of the current roll-call
     std::uint64_t until_ns_ = os::poll_forever;
     std::uint64_t hang_told_ns_ = 0;
     std::vector<node::Doing> doings_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts the agents, a few at a time, tells each at which of its machine's addresses to listen, and sends it the addresses of all.
+// Starts the agents, a few at a time, sends each the addresses of its machine at which its gateway
+// listens, and then the addresses of all gateways.
 #include <algorithm>
 #include <csignal>
 
@@ -52,7 +53,8 @@ Status Launcher::start() {
     return start_more();
 }
 
-// Of one node the agent needs more than this process.
+// Raises this process's limit of descriptors for the connections to several agents. With one node
+// acprun needs few: the agent raises its own limit.
 Status Launcher::allow_descriptors() {
     const std::size_t nodes = agents_.size();
     if (nodes == 1) return {};
@@ -176,7 +178,7 @@ void Launcher::give_up_on_meeting() {
                          "it longer (acprun --ssh-timeout)");
 }
 
-// Tells how far the start is when that is due; all nodes are ready: nothing any more.
+// Prints how many nodes are ready, when a line about that is due.
 void Launcher::tell_progress() {
     const std::uint64_t now = os::now_ns();
     if (!progress_.is_due(now)) return;
@@ -195,7 +197,8 @@ void Launcher::tell_progress() {
     progress_.look(now, started_, ready, names);
 }
 
-// When all agents have sent their machines' interfaces, tells each where to listen.
+// When all agents have sent their machines' interfaces, chooses the addresses and sends each agent
+// its own.
 void Launcher::choose_addresses() {
     const auto has_told = [](const AgentLink& agent) { return agent.interfaces.has_value(); };
     if (have_chosen_ || !std::all_of(agents_.begin(), agents_.end(), has_told)) return;

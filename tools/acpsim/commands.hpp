@@ -22,7 +22,8 @@ int run_calibrate(const Options& options);
 // From now on a crash of this thread names the seed. `replay` outlives the thread's runs.
 void name_crash(std::uint64_t seed, const std::string& scale) noexcept;
 
-// Makes crashes (assertions, bad accesses) print what name_crash was told, and end the process with 1.
+// Installs signal handlers: after a failed assertion or a bad access the process prints the replay
+// command of name_crash's seed and ends with 1.
 void watch_crashes() noexcept;
 
 // "acpsim replay 7 --scale small --trace"

@@ -20,8 +20,10 @@ namespace {
 constexpr double fairness_least = 0.9;
 constexpr double share_alone_least = 0.8;
 constexpr double heavy_loss = 0.2;
-constexpr sim::Time worst_heavy = 1 * sim::s;     // of a chain
-constexpr sim::Time worst_light = 100 * sim::ms;  // where less is lost
+// the longest time that a chain may take above heavy_loss
+constexpr sim::Time worst_heavy = 1 * sim::s;
+// the longest time that a chain may take at less loss
+constexpr sim::Time worst_light = 100 * sim::ms;
 
 }  // namespace
 
@@ -94,7 +96,7 @@ int run_incast(const Options& options) {
         static_cast<unsigned long long>(result.socket_full_warm_up),
         static_cast<unsigned long long>(result.queue_full));
     if (!result.violation.empty()) std::printf("VIOLATION at %s\n", result.violation.c_str());
-    // Of a sender alone: no less than of one in a job of two.
+    // A single sender must reach share_alone_least of the link.
     const bool is_slow = options.senders == 1 && result.share_of_link < share_alone_least;
     if (is_slow) {
         std::printf("seed %llu: the share of one sender is too small\n",

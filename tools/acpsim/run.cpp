@@ -34,7 +34,7 @@ struct Totals {
     std::uint64_t folded = 0;
     sim::RefereeCounts work;
     sim::NetworkCounts network;
-    std::map<std::uint64_t, std::string> violations;  // by seed
+    std::map<std::uint64_t, std::string> violations;  // the description of each seed's violation
 
     void add(std::uint64_t seed, const sim::RunVerdict& verdict) {
         ++seeds;
@@ -147,7 +147,7 @@ private:
     const Options& options_;
     std::atomic<std::uint64_t> next_;
     std::atomic<bool> is_stopped_{false};  // relaxed: when the others notice does not matter
-    std::mutex mutex_;                     // of what follows
+    std::mutex mutex_;                     // guards the members below
     std::condition_variable changed_;
     std::vector<UnderWay> under_way_;
     std::uint32_t finished_ = 0;

@@ -42,7 +42,8 @@ struct Files {
 
 Files files_of(const fs::path& process) {
     Files files;
-    std::error_code error;  // a process of somebody else, or one that has just ended: nothing
+    // set if the process is another user's or has just ended: it has no files then
+    std::error_code error;
     for (fs::directory_iterator it(process / "fd", error), end; !error && it != end;
          it.increment(error)) {
         const std::string target = fs::read_symlink(it->path(), error).string();
@@ -96,7 +97,7 @@ int launcher_of(int pid) {
     return 0;
 }
 
-// What tells a user which of his jobs it is.
+// Fills in the names by which a user recognizes a job: its programs and the pid of its acprun.
 void name_for_people(Gateway& gateway) {
     std::vector<std::string>& programs = gateway.programs;
     for (std::uint32_t slot = 0; slot < gateway.segment.shape().local_procs; ++slot) {

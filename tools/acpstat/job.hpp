@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding the nodes of running jobs on this machine, and reading what they tell without stopping them: a node's segment,
-// in which its ranks say what they wait for, and the counters of its gateways are memory files without a name, which
-// whoever may look into a process opens through /proc. A job of one node has no gateway. Reads only. Main thread.
+// Finds the nodes of running jobs on this machine and reads their state without stopping them. A
+// node's segment, in which ranks publish their waits, and the counters of its gateways are memory
+// files without a name. This process opens them through /proc, if it has the permission to trace a
+// process that has them open. A job of one node has no gateway. Reads only. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,10 @@ struct Gateway {
     int pid = 0;
     bool has_counters =
         true;  // false: there is no gateway, and of the values only the numbers of the job are set
-    node::Segment segment;  // of its node, mapped to be read; not open in a value made by hand
+    // the segment of its node, mapped read-only; not open where a test made this Gateway
+    node::Segment segment;
     std::uint64_t job_id = 0;
-    int launcher_pid = 0;  // of the job's acprun; 0: it runs on another machine
+    int launcher_pid = 0;  // pid of the job's acprun; 0: it runs on another machine
     std::vector<std::string>
         programs;  // of the node's ranks that have not ended, each once and in the order of ranks
     std::uint32_t first_process = 0;
@@ -32,14 +34,16 @@ struct Gateway {
     stats::StatsValues values{};
 };
 
-// All gateways, and all nodes without one, of this machine that this user may look into, ordered by job and node. A
-// process that ends meanwhile is left out. Errors: system (/proc cannot be read).
+// All gateways, and all nodes without one, of this machine that this user may look into, ordered by
+// job and node. The result lacks processes that end during the call. Errors: system (/proc cannot
+// be read).
 base::Result<std::vector<Gateway>> find_gateways();
 
 // Copies the counters anew, if there are any. false when the gateway is gone or has not written any yet.
 bool refresh(Gateway& gateway);
 
-// What the ranks of a node do, read now. Nothing where the node is that of another entry too (a rank's own gateway).
+// Reads from the node's segment what its ranks do at this moment. Nothing where the node is that of
+// another entry too (a rank's own gateway).
 [[nodiscard]] std::vector<node::Doing> doings_of(const Gateway& gateway);
 
 // "1f3a...": a job's name, as acprun and its ranks know it (ACP_JOB_ID).

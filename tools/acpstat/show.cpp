@@ -212,7 +212,7 @@ std::vector<std::pair<std::string, std::uint64_t>> troubles_of(const StatsValues
     return troubles;
 }
 
-// What the ranks of the nodes on this machine do.
+// Describes what all ranks on this machine do, a line per group of ranks.
 std::string doings_text(const std::vector<Look>& looks) {
     std::vector<node::Doing> all;
     for (const Look& look : looks) {

@@ -11,7 +11,8 @@
 
 namespace acp::stat {
 
-// What changed between two looks, per second; of the first look everything since the start.
+// Two readings of a gateway's counters. The screen shows their difference per second; after the
+// first reading it shows the totals since the gateway's start.
 struct Look {
     const Gateway* now = nullptr;
     const stats::StatsValues* before = nullptr;  // nullptr: the first look

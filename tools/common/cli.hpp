@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of a tool: CLI11, as far as the tools use it, under CLI11's names (its documents describe them).
-// Before CLI11 sees the words, they are looked through for what it words badly or takes for something else: an option that
-// is unknown, given twice or without a value, or whose value is empty, and a word that names no subcommand.
-// CLI11 itself takes ten seconds to compile and is known to cli.cpp alone. Main thread.
+// The command line of a tool: CLI11, as far as the tools use it, under CLI11's names (its documents
+// describe them). Before CLI11 parses the words, this layer refuses mistakes for which CLI11 has no
+// clear message, or which it misreads: an option that is unknown, given twice, without a value or
+// with an empty one, and a word that names no subcommand. CLI11 itself takes ten seconds to compile
+// and is known to cli.cpp alone. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,7 @@ struct Word {
         typed;  // the option as the user wrote it, where text has been made of that; "": as in text
 };
 
-// What a value must be.
+// The interval in which an option's value must lie.
 struct Range {
     Range(int low, int high) : bounds(std::pair(low, high)) {}
 

@@ -27,7 +27,8 @@ constexpr std::uint64_t patience_ns = 10'000'000'000;  // with children that do 
 
 constexpr int exit_unavailable = 69;  // EX_UNAVAILABLE of sysexits
 
-// Written before the body runs, read by whoever fails. Before main the tool is called what its file is.
+// run_guarded() writes it before it runs the body; the first thread that fails reads it. Before
+// main the tool is called what its file is.
 Guard present{nullptr, exit_unavailable};
 std::array<char, 256> host{"unknown-host"};
 
@@ -42,8 +43,8 @@ void tell_refused_memory() noexcept {
     tell("memory was refused, and the work cannot go on", os::memory_limit_text().data());
 }
 
-// Of the exception that is being handled. Throwing one takes memory too: where that is refused, the process is told to
-// terminate without any.
+// Prints the exception that is being handled. If the memory for an exception is refused, the C++
+// runtime terminates the process with no exception: then the message is that of refused memory.
 void tell_exception() noexcept {
     if (!std::current_exception()) return tell_refused_memory();
     try {
@@ -59,7 +60,7 @@ void tell_exception() noexcept {
 
 [[noreturn]] void on_terminate() noexcept {
     static std::atomic<bool> is_told{false};
-    // relaxed: the winner alone tells, and nothing else is passed on
+    // relaxed: only the first failing thread prints, and it publishes no other data
     if (!is_told.exchange(true, std::memory_order_relaxed)) tell_exception();
     std::_Exit(present.failure_code);
 }

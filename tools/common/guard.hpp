@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands around the main of every tool: an exception that nobody catches, above all refused memory, becomes one line
-// on standard error and the tool's exit code, and the processes the tool has started are ended. Knows no tool. Main
-// thread; what it prepares holds for all threads of the process.
+// The frame around the main of every tool. An exception that the tool does not catch, above all
+// refused memory, becomes one line on standard error and the tool's exit code, and ends the
+// processes that the tool has started. Knows no tool. Main thread; what it prepares holds for all
+// threads of the process.
 #pragma once
 
 namespace acp::tool {
@@ -21,10 +22,12 @@ inline constexpr int exit_output =
 // ends the process itself.
 [[nodiscard]] int finish_output(int code) noexcept;
 
-// Runs the body and returns finish_output(its exit code). What the body throws is told with the name of this host and, where memory was
-// refused, with the limits that bound it; then all children of this process are killed and waited for (10 s at most), and
-// the guard's code is returned. Where an exception ends no further than at another thread, or at a noexcept function, the
-// process is ended there with the same line and code: its children then end because it is gone (acp-agent, acp-keeper).
+// Runs the body and returns finish_output(its exit code). If the body throws, prints the exception
+// with the name of this host and, where memory was refused, the limits that bound it; then kills
+// all children of this process, waits for them (10 s at most), and returns the guard's code. Where
+// an exception ends no further than at another thread, or at a noexcept function, the process is
+// ended there with the same line and code: its children then end because it is gone (acp-agent,
+// acp-keeper).
 [[nodiscard]] int run_guarded(const Guard& guard, Body body, int argc, char** argv) noexcept;
 
 }  // namespace acp::tool

@@ -18,7 +18,8 @@ namespace acp::tool {
 class Json {
 public:
     using Array = std::vector<Json>;
-    using Object = std::vector<std::pair<std::string, Json>>;  // in the order of writing
+    // dump() writes the members in this order
+    using Object = std::vector<std::pair<std::string, Json>>;
     using Value = std::variant<std::nullptr_t,
                                bool,
                                std::int64_t,
@@ -87,7 +88,7 @@ public:
     // Sets all members of another object.
     void update(const Json& other);
 
-    // Text, with so many spaces per level.
+    // Returns the value as JSON text, indented by `indent` spaces per level.
     [[nodiscard]] std::string dump(int indent) const;
 
 private:
