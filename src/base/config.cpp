@@ -19,7 +19,8 @@ constexpr std::string_view prefix = "ACP_";
 
 using Settings = std::unordered_map<std::string_view, std::string_view>;
 
-// The ACP_* entries by name. As in getenv the first of several equal names counts; an empty value counts as unset.
+// The ACP_* entries by name. The first of several equal names counts, as it does for getenv; an
+// empty value counts as unset.
 Settings collect(const Environment& environment) {
     Settings settings;
     for (const std::string_view entry : environment) {

@@ -34,7 +34,8 @@ struct PortRange {
 
 inline constexpr std::uint64_t heap_automatic = ~std::uint64_t{0};
 
-// What the library does; one field per variable that users may set. Sizes in bytes, times in ns.
+// The settings of the library: one field for each variable that users may set. Sizes in bytes,
+// times in ns.
 struct Config {
     OnError on_error = OnError::fatal;           // ACP_ON_ERROR
     IntraNode intranode = IntraNode::automatic;  // ACP_INTRANODE
@@ -47,8 +48,9 @@ struct Config {
     std::uint64_t starter_bytes = 65'536;
     // ACP_HEAP_SIZE=auto|0..1T: the most that each rank's heap may take; the launcher resolves it
     std::uint64_t heap_bytes = heap_automatic;
-    // channels: of the ring, a power of two (ACP_CHANNEL_BYTES); what is longer is fetched by the receiver of another node
-    // (ACP_EAGER_BYTES); requests under way on one (ACP_CHANNEL_DEPTH)
+    // A channel's ring in bytes, a power of two (ACP_CHANNEL_BYTES); the length up to which a
+    // message between nodes goes through the ring, while the receiver fetches longer ones
+    // (ACP_EAGER_BYTES); the most requests in flight on one channel (ACP_CHANNEL_DEPTH)
     std::uint64_t channel_bytes = 16'384;
     std::uint64_t eager_bytes = 16'384;
     std::uint32_t channel_requests = 1024;

@@ -9,8 +9,8 @@
 
 namespace acp::base {
 
-// The least number of letters to insert, remove, replace, or swap with their neighbour to turn `first` into `second` (no letter
-// is edited twice).
+// The least number of insertions, removals, replacements and swaps of neighbours that turn `first`
+// into `second`, where each character is edited at most once.
 [[nodiscard]] std::size_t edit_distance(std::string_view first, std::string_view second);
 
 // The candidate nearest to `word`, the first one of equals; nullopt when no candidate is within a third of the word's length

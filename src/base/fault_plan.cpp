@@ -21,7 +21,7 @@ std::string_view take_until(std::string_view& rest, std::string_view mark) {
 }
 
 bool parse_share(std::string_view text, double& share) {
-    // the same digits as for seconds
+    // a share has at most nine decimal digits, which parse_seconds() reads
     const std::optional<std::uint64_t> billionths = parse_seconds(text);
     if (!billionths || *billionths > nanoseconds_per_second) return false;
     share = static_cast<double>(*billionths) / static_cast<double>(nanoseconds_per_second);

@@ -30,7 +30,7 @@ struct FaultPlan {
     std::uint32_t burst = 1;     // datagrams lost in a row; `loss` stays the overall share
     std::uint32_t reorder = 0;   // one datagram in eight is overtaken by up to this many
     std::uint64_t delay_ns = 0;  // added to every datagram
-    std::uint64_t seed = 1;      // the same seed gives the n-th datagram the same fate
+    std::uint64_t seed = 1;      // two runs with one seed treat the n-th datagram alike
     std::vector<Blackhole> blackholes;
     std::optional<std::uint32_t> rail;  // the only rail with these faults; nullopt: all have them
 

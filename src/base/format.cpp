@@ -38,7 +38,7 @@ std::size_t character_bytes(std::string_view text) {
     const auto first = static_cast<unsigned char>(text.front());
     if (first < 0x80) return 1;
     const auto bytes = static_cast<std::size_t>(std::countl_one(first));
-    // 0xc0 and 0xc1 would begin a second form of a control character or a letter
+    // a sequence that begins with 0xc0 or 0xc1 would be an overlong form of an ASCII character
     if (bytes < 2 || bytes > 4 || first < 0xc2 || bytes > text.size()) return 0;
     for (std::size_t i = 1; i < bytes; ++i) {
         if ((static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U) return 0;

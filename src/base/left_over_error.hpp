@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which errors of a UDP send may be left over from an earlier datagram. The kernel keeps the error of an ICMP message in a
-// connected socket, whoever sent that message, and reports it instead of sending the next datagram; that datagram was not tried
-// and can be sent again at once. Knows no socket. Pure; any thread. Tests: tests/unit/base/left_over_error_test.cpp.
+// Which errors of a UDP send may be left over from an earlier datagram. The kernel keeps the error
+// of an ICMP message, which any host may have sent, in a connected socket and reports it instead of
+// sending the next datagram; the kernel has not sent that datagram, and the caller can send it
+// again at once. Knows no socket. Pure; any thread. Tests:
+// tests/unit/base/left_over_error_test.cpp.
 #pragma once
 
 namespace acp::base {

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t seconds_max = 1'000'000'000;
 constexpr std::size_t fraction_digits_max = 9;
-constexpr std::string_view suffixes = "kmgt";  // the n-th letter means the (n+1)-th power of 1024
+// the suffix at index n stands for the (n+1)-th power of 1024
+constexpr std::string_view suffixes = "kmgt";
 
 char lower(char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;

@@ -36,7 +36,8 @@ std::uint32_t Acknowledger::append(Peer& peer, MutableBytes room, Time now) noex
     // added.
     ack.credit = static_cast<std::uint16_t>(
         std::min(credit + peer.received.content.beyond(), DuplicateWindow::span));
-    // A sender with little credit must hear of more credit sooner.
+    // The less credit a sender has, the more often it gets an acknowledgement, which grants new
+    // credit.
     peer.ack.every = std::clamp(credit / 4, AckState::every_min, AckState::every_max);
     const std::size_t bytes = encode_ack(ack, static_cast<std::uint8_t>(ControlFrame::ack), room);
     peer.ack.unacknowledged = 0;

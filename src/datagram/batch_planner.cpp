@@ -24,8 +24,8 @@ BufferIndex next_buffer(SendBuffers& buffers, Peer& peer, const Batch& batch, Ti
     const BufferIndex buffer = is_again ? peer.queue.lost.front() : peer.queue.waiting.front();
     if (buffer == no_buffer || pool[buffer].frame_bytes == 0) return no_buffer;
     if (is_again && peer.flight.probe_budget > batch.count) return buffer;
-    // WIRE-55 WIRE-58: without credit no new content is sent. If nothing is in flight either, no acknowledgement would ever
-    // bring new credit, so a ping asks for one.
+    // WIRE-55 WIRE-58: without credit no new content is sent. If nothing is in flight either, the
+    // peer has no reason to send an acknowledgement with new credit, so a ping asks for one.
     if (!is_again && peer.path.credit.left(now, peer.path.next_dsn) == 0) {
         if (peer.flight.sent.count() == 0 && batch.count == 0) peer.flight.is_ping_due = true;
         return no_buffer;

@@ -16,13 +16,13 @@ namespace acp::datagram {
 // The buffers of one batch: datagrams that are handed to the kernel in one call.
 struct Batch {
     static constexpr std::uint32_t datagrams_max = 63;  // an acknowledgement may follow
-    static constexpr std::uint32_t bytes_max = 65000;   // without the acknowledgement
+    static constexpr std::uint32_t bytes_max = 65000;   // the acknowledgement not counted
 
     std::array<BufferIndex, datagrams_max> buffers{};
     std::uint32_t count = 0;
     std::uint32_t segment_bytes = 0;  // length of every datagram but the last
     std::uint32_t last_bytes = 0;     // length of the last one; <= segment_bytes
-    std::uint32_t bytes = 0;          // of the whole batch
+    std::uint32_t bytes = 0;          // length of the whole batch
     bool may_fragment = false;        // its datagrams are longer than the path carries whole
 };
 

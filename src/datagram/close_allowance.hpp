@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits the CLOSEs that answer unauthenticated data, which anybody can forge, so that the endpoint does not become a
-// reflector. Each node has a token bucket of its own for its own addresses, which forged requests in other nodes' names do not
-// use up; all other addresses share one small bucket. Knows no packet. One thread.
+// Limits the CLOSEs that answer unauthenticated data. Such data can be forged, and without a limit
+// the endpoint would be a reflector. Each node has a token bucket of its own for its own addresses,
+// which forged requests in other nodes' names do not use up; all other addresses share one small
+// bucket. Knows no packet. One thread.
 // Tests: tests/unit/datagram/close_allowance_test.cpp.
 #pragma once
 
@@ -50,7 +51,7 @@ private:
 
     std::vector<std::uint32_t> spent_until_;  // per node, in ticks
     std::uint32_t other_until_ = 0;
-    std::uint32_t all_until_ = 0;  // in eighths of a tick
+    std::uint32_t all_until_ = 0;  // the unit is an eighth of a tick
 };
 
 }  // namespace acp::datagram

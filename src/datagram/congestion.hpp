@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many bytes may be in flight to one peer: the interface of congestion control algorithms. An algorithm is told once per
-// acknowledgement, not per datagram. Knows neither clock nor datagrams. One thread.
-// Tests: tests/unit/datagram/congestion_conformance_test.cpp, tests/unit/sim/congestion_link_test.cpp (on a modelled link).
+// How many bytes may be in flight to one peer: the interface of congestion control algorithms. An
+// algorithm gets one sample per acknowledgement, not per datagram. Knows neither clock nor
+// datagrams. One thread.
+// Tests: tests/unit/datagram/congestion_conformance_test.cpp,
+// tests/unit/sim/congestion_link_test.cpp (on a modelled link).
 #pragma once
 
 #include <cstdint>

@@ -161,8 +161,9 @@ void CongestionDelay::grow(const CongestionSample& sample) noexcept {
     limit_window();
 }
 
-// WIRE-65: drains the path now and then to measure its minimum RTT afresh. Steps: wait until a drain is due; hold the window at
-// drained_datagrams until no more is in flight; keep it there for drain_hold_; take the least RTT of datagrams sent meanwhile.
+// WIRE-65: drains the path now and then to measure its minimum RTT afresh. Steps: wait until a
+// drain is due; hold the window at drained_datagrams until no more is in flight; keep it there for
+// drain_hold_; take the least RTT of the datagrams sent during drain_hold_.
 void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
     const Time now = sample.now;
     if (!is_draining_) {

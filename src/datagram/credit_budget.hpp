@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Credit-based flow control, receiver's side: divides a socket's receive buffer among the peers that send, so that all
-// datagrams they may have in flight fit into it together.
+// Credit-based flow control, receiver's side: divides a socket's receive buffer among the peers
+// that send, so that all datagrams they may have in flight fit into it together.
 //
-// A promise is a number of datagrams that may still come from a peer. It shrinks only when datagrams arrive, or after silence:
-// a peer that was granted nothing for lease_ns loses all beyond its allowance (its own side gives that up after half the time,
-// SendCredit). The allowance is what every sender may send unasked. The allowances of silent peers share a reserve: their sum,
-// but at most a quarter of the budget; those of active peers are counted in full. What remains is divided: peers that lately
-// sent talker_datagrams or more get equal parts, all others a few datagrams each.
+// A promise is a number of datagrams that may still come from a peer. It shrinks only when
+// datagrams arrive, or after silence: a peer that was granted nothing for lease_ns loses all beyond
+// its allowance (its own side gives that up after half the time, SendCredit). The allowance is what
+// every sender may send unasked. The allowances of silent peers share a reserve: their sum, but at
+// most a quarter of the budget; those of active peers are counted in full. What remains is divided:
+// peers that have recently sent talker_datagrams or more get equal parts, all others a few
+// datagrams each.
 //
-// Promises are counted in datagrams but charged in bytes: a promise made before the peer's datagrams grew longer is charged as
-// short, and its sender keeps such datagrams short (PathState::long_from).
+// Promises are counted in datagrams but charged in bytes: a promise made before the peer's
+// datagrams grew longer is charged as short, and its sender keeps such datagrams short
+// (PathState::long_from).
 //
 // Knows neither wire format nor sockets. One thread, no allocation.
 // Tests: tests/unit/datagram/credit_test.cpp.
@@ -36,7 +39,8 @@ namespace acp::datagram {
                                                   std::uint32_t senders,
                                                   std::uint32_t datagram_bytes) noexcept;
 
-// The same allowance in longer datagrams: as many bytes, but at least one datagram.
+// Converts an allowance to longer datagrams: its bytes stay the same, and it is at least one
+// datagram.
 //   unscheduled  the allowance in datagrams of `least` bytes
 [[nodiscard]] std::uint32_t allowance_of(std::uint32_t unscheduled,
                                          std::uint32_t least,

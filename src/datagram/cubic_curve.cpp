@@ -8,8 +8,8 @@
 namespace acp::datagram {
 
 void CubicCurve::begin(double before, double after) noexcept {
-    // Fast convergence (RFC 9438, 4.7): a flow that met congestion at a smaller window than the last time leaves room for
-    // others.
+    // Fast convergence (RFC 9438, 4.7): a flow whose congestion began at a smaller window than the
+    // last time leaves room for other flows.
     most_ = is_active_ && before < most_ ? before * (1 + beta) / 2 : before;
     most_ = std::max(most_, after);
     friendly_ = after;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a window grows after congestion, by the curve of CUBIC (RFC 9438): fast at first, flat near the window at which
-// congestion was met, then fast again; and never slower than a Reno flow with the same mean. So a flow that follows the curve
-// takes as much as the TCP flows beside it. It is asked once per round trip. Knows neither clock nor losses. One thread.
+// How a window grows after congestion, by the curve of CUBIC (RFC 9438): fast at first, flat near
+// the window at which congestion began, then fast again; and never slower than a Reno flow with the
+// same mean. So a flow that follows the curve takes as much as the TCP flows beside it. It is asked
+// once per round trip. Knows neither clock nor losses. One thread.
 // Tests: tests/unit/datagram/cubic_curve_test.cpp.
 #pragma once
 
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] double grow(Time now, Time rtt_ns, double window) noexcept;
 
 private:
-    double most_ = 0;       // RFC 9438's W_max: the window at which congestion was met
+    double most_ = 0;       // RFC 9438's W_max: the window at which congestion began
     double friendly_ = 0;   // RFC 9438's W_est: the window of a Reno flow
     double reached_s_ = 0;  // RFC 9438's K: seconds from the curve's start until most_
     Time began_ = never;    // time of the first growth after begin(); never: none yet

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reliable, authenticated datagrams between the gateways of a job, as a pure state machine: no socket, no clock, no thread.
-// Frames go in by reserve() and commit(), and leave as sealed datagrams by next_transmit(); received datagrams go in by
-// on_datagram(), and their frames come out through EndpointHandler. Frames arrive exactly once, in any order. A connection is
-// made when something is first owed to a peer. A severed peer stays severed: it gets no answer but an authenticated CLOSE, by
-// which the other side learns of it; so nothing is ever lost silently or resumed. Once a peer is connected nothing is allocated
-// for it, except its next key, once in 2^22 datagrams, and its record when it was folded for being idle. One thread calls all
-// functions.
+// Reliable, authenticated datagrams between the gateways of a job, as a pure state machine: no
+// socket, no clock, no thread. Frames go in by reserve() and commit(), and leave as sealed
+// datagrams by next_transmit(); received datagrams go in by on_datagram(), and their frames come
+// out through EndpointHandler. Frames arrive exactly once, in any order. The endpoint connects to a
+// peer when it first has content for it. A severed peer stays severed: it gets no answer but an
+// authenticated CLOSE, by which the other side learns of it; so nothing is ever lost silently or
+// resumed. Once a peer is connected nothing is allocated for it, except its next key, once in 2^22
+// datagrams, and its record when it was folded for being idle. One thread calls all functions.
 // Protocol: docs/spec/wire.md.
 // Tests: tests/unit/datagram/endpoint_*_test.cpp.
 #pragma once
@@ -27,7 +28,8 @@ namespace acp::datagram {
 using NodeId = std::uint32_t;
 
 enum class SeverReason : std::uint8_t {
-    // No authentic packet for peer_timeout although something was owed, or the node watched.
+    // No authentic packet has arrived for peer_timeout, although content for the node was
+    // unacknowledged or the node was watched.
     silent,
     unreachable,  // no answer to the handshake within connect_timeout on any address
     restarted,    // another instance of that gateway answered: it was restarted
@@ -37,12 +39,12 @@ enum class SeverReason : std::uint8_t {
     no_memory,    // no memory for its next key, or for its record
     mismatched,   // its gateway uses another cipher or security mode
     own_socket,   // sever() was called: this process closed the gateway's socket
-    // It answers, but for peer_timeout no more of the content owed to it has arrived: the path carries no datagrams of that
-    // length, whole or in fragments.
+    // The node answers, but has acknowledged no further content for peer_timeout: the path carries
+    // no datagrams of that length, whole or in fragments.
     stalled
 };
 
-// Whether that node has ended the connection and told so.
+// Whether the node itself has ended the connection and notified this gateway by a CLOSE.
 [[nodiscard]] constexpr bool is_told_by_it(SeverReason reason) noexcept {
     return reason == SeverReason::left || reason == SeverReason::gave_up;
 }
@@ -139,12 +141,13 @@ public:
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
 
-    // Returns room for one frame of exactly `bytes` in the datagram that is being filled for a node. Returns nullptr if there
-    // is none now (on_room() will be called) or if the node is severed. The room is valid until commit() or the next reserve()
-    // for this node; what is not committed is not sent. Throws std::bad_alloc if there is no memory for the node's
+    // Returns room for one frame of exactly `bytes` in the datagram that is being filled for a
+    // node. Returns nullptr if there is none now (on_room() will be called) or if the node is
+    // severed. The room is valid until commit() or the next reserve() for this node; bytes that are
+    // not committed are not sent. Throws std::bad_alloc if there is no memory for the node's
     // record; then on_room() is not called.
-    //   bytes  1 .. frame_bytes_max(node), its value now or when it was last asked. If the path has become shorter since, the
-    //          datagram is sent in fragments
+    //   bytes  1 .. frame_bytes_max(node), its value now or when it was last asked. If the path has
+    //          become shorter since, the datagram is sent in fragments
     virtual std::byte* reserve(NodeId node, std::uint32_t bytes) = 0;
     virtual void commit(NodeId node, std::uint32_t bytes) = 0;  // <= reserved
 
@@ -166,8 +169,8 @@ public:
     virtual void watch(NodeId node) = 0;
     virtual void unwatch(NodeId node) = 0;
 
-    // Severs a node. At once is_severed() is true and reserve() returns nothing; the handler is told in the next call that may
-    // call it.
+    // Severs a node. From now on is_severed() is true and reserve() returns nothing; the next call
+    // that may call the handler notifies it.
     //   reason  passed to the handler: told, no_memory, own_socket
     virtual void sever(NodeId node, SeverReason reason) = 0;
 
@@ -206,7 +209,8 @@ public:
     // (SeverReason::stalled); 0: none was.
     [[nodiscard]] virtual std::uint32_t stalled_bytes() const noexcept = 0;
 
-    // Writes the state of one peer. Returns false if the node was never met.
+    // Writes the state of one peer. Returns false if this endpoint has exchanged no message with
+    // the node.
     [[nodiscard]] virtual bool stats(NodeId node, PeerStats& stats) const noexcept = 0;
 
 protected:

@@ -222,7 +222,8 @@ void Handshake::on_response(const OuterHeader& outer,
                           peer->handshake.nonce, response.nonce, parts_.credentials.public_key(),
                           response.public_key};
     ConnectionKeys keys;
-    // If there is no memory for the keys, our next INIT brings the same RESPONSE again (WIRE-72).
+    // If there is no memory for the keys, the responder answers our next INIT with the same
+    // RESPONSE (WIRE-72).
     if (!parts_.credentials.agree(peer->node, parties, response.public_key, keys)) return;
     peer->address = from;
     peer->instance = response.instance;
@@ -244,7 +245,8 @@ Transmit Handshake::transmit_init(Peer& peer, MutableBytes into, Time now) noexc
     const std::span<const Address> addresses = parts_.addresses.of(peer.node);
     --peer.handshake.inits_due;
     if (peer.handshake.began == never) peer.handshake.began = now;
-    // WIRE-71: the addresses are tried in turn, beginning with the one the other side was heard from.
+    // WIRE-71: INITs go to the node's addresses in turn, beginning with the one from which a
+    // message of the node has arrived.
     if (peer.address.family == 0 && !addresses.empty()) {
         peer.address = addresses[peer.handshake.inits % addresses.size()];
     }

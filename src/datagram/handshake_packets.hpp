@@ -94,13 +94,13 @@ struct ClosePacket {
     std::uint64_t job = 0;
     std::uint32_t target = 0;
     std::uint32_t reason = 0;          // CloseReason
-    std::uint64_t instance = 0;        // of the sender
+    std::uint64_t instance = 0;        // the sender's
     std::uint64_t other_instance = 0;  // the target's as the sender knows it; 0: unknown
     Mac mac{};
 };
 
-// WIRE-14: no answer is longer than the message it answers, so nobody can use the endpoint to amplify traffic. Data shorter
-// than a CLOSE is not answered.
+// WIRE-14: no answer is longer than the message it answers, so forged messages cannot use the
+// endpoint to amplify traffic. Data shorter than a CLOSE is not answered.
 static_assert(sizeof(ClosePacket) == 64 && offsetof(ClosePacket, mac) == 48);
 static_assert(sizeof(CookiePacket) <= sizeof(InitPacket) &&
               sizeof(ResponsePacket) <= sizeof(InitPacket) &&

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss detection (RFC 9002, 6.1): a datagram is lost if another one that was sent so many packets later, or so long after it,
-// was acknowledged. When a loss proves spurious (the packet was only overtaken), the packet threshold rises, up to 64. Removes
-// records from SentDatagrams and reports each to the caller; does not send anything again, and knows no congestion control. One
-// thread.
+// Loss detection (RFC 9002, 6.1): a datagram counts as lost when another one was acknowledged whose
+// number is higher by the packet threshold, or that was sent later by the time threshold. When a
+// loss proves spurious (the packet was only overtaken), the packet threshold rises, up to 64.
+// Removes records from SentDatagrams and reports each to the caller; does not send anything again,
+// and knows no congestion control. One thread.
 // Tests: tests/unit/datagram/loss_detector_test.cpp.
 #pragma once
 
@@ -23,7 +24,8 @@ struct SettledPackets {
     std::uint32_t acked = 0;
     std::uint64_t lost_bytes = 0;
     std::uint32_t lost = 0;
-    // Of the lost: those sent in one burst with another lost one directly before. A queue overflowed.
+    // The lost datagrams whose direct predecessor in the same burst was lost too: a sign that a
+    // queue overflowed.
     std::uint32_t lost_together = 0;
     std::uint32_t spurious = 0;  // declared lost earlier, and acknowledged now
     // When the largest acknowledged packet was sent, if it is newly acknowledged (an RTT sample); else never.
@@ -58,8 +60,9 @@ public:
         return settled;
     }
 
-    // Removes the records of packets that are lost by now, calls lost(number, const SentDatagram&) for each, and adds them to
-    // `settled`. Sets deadline() to the time when the oldest remaining packet will be lost by the time threshold.
+    // Removes the records of packets that count as lost, calls lost(number, const SentDatagram&)
+    // for each, and adds them to `settled`. Sets deadline() to the time when the oldest remaining
+    // packet will be lost by the time threshold.
     template <class Lost>
     void detect(SentDatagrams& sent,
                 Time now,

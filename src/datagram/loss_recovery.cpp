@@ -146,8 +146,9 @@ void LossRecovery::on_longer_path(Peer& peer, std::uint32_t before, Time now) no
     buffers_.note_room();  // longer frames fit now
 }
 
-// WIRE-51 WIRE-52 WIRE-53: sends the oldest datagrams again. Long datagrams may be too long for the path by now; a short one
-// sent beside them shows it (WIRE-77).
+// WIRE-51 WIRE-52 WIRE-53: sends the oldest datagrams again. If the path has become shorter, it
+// drops the long datagrams; the acknowledgement of a short one sent beside them shows that
+// (WIRE-77).
 void LossRecovery::on_probe_timeout(Peer& peer, Time now) {
     const std::uint32_t count = peer.flight.probe.expire(now, peer.flight.rtt);
     ++peer.life.probes_unanswered;

@@ -19,7 +19,8 @@ namespace acp::datagram {
 class MtuProber {
 public:
     static constexpr std::uint32_t tries_max = 3;  // probes of one length
-    // After so many losses of datagrams longer than below() without one as long arriving, the path falls back to below().
+    // The number of consecutive losses of datagrams longer than below() after which the path length
+    // falls back to below(). An acknowledged datagram of such a length ends the count.
     static constexpr std::uint32_t silent_losses = 4;
     // Pause after the first probe; then ten times that.
     static constexpr Time try_gap_ns = 10'000'000;

@@ -9,7 +9,7 @@ void Pacer::set_rate(std::uint64_t window_bytes,
                      Time smoothed_rtt_ns,
                      bool is_slow_start) noexcept {
     constexpr double gain = 1.25;
-    constexpr double gain_slow_start = 2.0;  // in slow start the window doubles within a round trip
+    constexpr double gain_slow_start = 2.0;  // slow start doubles the window within a round trip
     const double window = static_cast<double>(std::max<std::uint64_t>(window_bytes, 1));
     smoothed_rtt_ns = std::min(smoothed_rtt_ns, rtt_max_ns);
     window_ = window_bytes;

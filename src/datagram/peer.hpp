@@ -25,7 +25,8 @@
 
 namespace acp::datagram {
 
-// What is kept of a connected peer that has long been idle. Nothing is in flight, and all content received is complete.
+// The state that is kept of a connected peer after it was idle for idle_fold. Nothing is in flight,
+// and all content received is complete.
 struct FoldedPeer {
     Secret secret{};
     std::uint64_t instance = 0;
@@ -82,8 +83,8 @@ struct PathState {
     // Content before this serial number was promised room when datagrams were short_bytes long, and must stay that short.
     Dsn long_from = 0;
     std::uint32_t short_bytes = 0;  // 0: there was none
-    // Since when the peer, which answers, has acknowledged no more of the content owed to it (its cumulative serial number
-    // stands still). never: no content is owed.
+    // The time of the last advance of the cumulative serial number that the peer acknowledges.
+    // never: all content is acknowledged.
     Time stalled_since = never;
     std::uint32_t lost_bytes = 0;  // length of the datagram of content that was lost last
 
@@ -93,7 +94,8 @@ struct PathState {
         return is_short ? std::min(short_bytes, mtu.current()) : mtu.current();
     }
 
-    // Content arrived, or what kept it from arriving was no matter of the path.
+    // Called when content has arrived, or when the cause of the delay was the peer's silence and
+    // not the path.
     void note_progress(Time now) noexcept {
         if (stalled_since != never) stalled_since = now;
     }
@@ -132,7 +134,7 @@ struct ReceiveState {
     std::uint32_t longest_came = 0;  // longest datagram received, in bytes
 };
 
-// Acknowledgements that are owed to the peer.
+// The acknowledgements that this side has yet to send to the peer.
 struct AckState {
     // WIRE-44: bounds of `every`, below.
     static constexpr std::uint32_t every_min = 2;
@@ -141,14 +143,15 @@ struct AckState {
     // ack-eliciting datagrams received since the last acknowledgement
     std::uint32_t unacknowledged = 0;
     std::uint64_t unacknowledged_bytes = 0;
-    std::uint32_t every = every_min;  // after so many datagrams an acknowledgement is due
+    // the number of datagrams after which an acknowledgement is due
+    std::uint32_t every = every_min;
     // Acknowledgements to be sent one by one, for pings that arrived together: each ping is a try to get an answer through.
     std::uint32_t echoes_due = 0;
     bool is_due = false;
     bool is_left_out = false;  // did not fit into the last batch
     Time at = never;           // when an acknowledgement becomes due
 
-    // Whether an acknowledgement would carry news.
+    // Whether ack-eliciting datagrams have arrived since the last acknowledgement, or one is due.
     [[nodiscard]] bool is_wanted() const noexcept { return unacknowledged != 0 || is_due; }
 };
 
@@ -158,7 +161,7 @@ struct PeerLife {
     Time heard = 0;                       // last authentic datagram, or start of the connection
     Time owing_since = never;             // since when an answer is expected; never: none is
     Time active = 0;                      // last ack-eliciting datagram in either direction
-    std::uint32_t probes_unanswered = 0;  // probe timeouts since the peer was last heard
+    std::uint32_t probes_unanswered = 0;  // probe timeouts since the peer's last authentic datagram
 };
 
 struct PeerTraffic {

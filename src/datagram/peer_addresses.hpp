@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses the address to which a peer's datagrams are sent. The addresses of the book count; another one counts only after a
-// cookie sent there came back, and only until the node is heard from an address of the book. A handshake message may be a copy
-// sent from elsewhere: it is answered at its source, but does not change where data goes (WIRE-18, WIRE-93, WIRE-94). Keeps no
-// peers; writes the addresses of those it is given. One thread.
+// Chooses the address to which a peer's datagrams are sent. The addresses of the book count;
+// another one counts only after a cookie sent there has returned, and only until a datagram of the
+// node arrives from an address of the book. A handshake message may be a copy sent from elsewhere:
+// it is answered at its source, but does not change where data goes (WIRE-18, WIRE-93, WIRE-94).
+// Keeps no peers; writes the addresses of those it is given. One thread.
 // Tests: tests/unit/datagram/endpoint_copies_test.cpp.
 #pragma once
 
@@ -43,7 +44,8 @@ public:
                                          bool is_busy,
                                          Time now);
 
-    // Whether an INIT brings a valid cookie for its source, and so is no replayed copy. If not, a COOKIE is sent in answer.
+    // Whether an INIT contains a valid cookie for its source, and so is no replayed copy. If not, a
+    // COOKIE is sent in answer.
     [[nodiscard]] bool has_cookie(const InitPacket& init, const Address& from, Time now);
 
     // WIRE-93: notes the source of an INIT that has shown its address. An address outside the book is used only as long as

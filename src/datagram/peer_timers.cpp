@@ -13,7 +13,7 @@ Time after(Time begin, Time span) noexcept {
 
 }  // namespace
 
-// An alarm is never set to a time already past, so that ring() comes to an end whatever the deadlines are.
+// An alarm is never set to a time already past: the loop over ring() ends for all deadlines.
 void PeerTimers::arm(Peer& peer, Time now) noexcept {
     alarms_.set(peer, std::max(deadline_of(peer, now), now + 1));
 }
@@ -38,8 +38,8 @@ Time PeerTimers::silence_deadline(const Peer& peer) const noexcept {
                  settings_.peer_timeout_ns);
 }
 
-// The peer answers, but the content owed does not arrive, in fragments or whole. A peer that has not answered since is judged by
-// its silence.
+// The time at which a peer is severed that answers but receives no further content, whole or in
+// fragments. A peer that has not answered since is judged by its silence.
 Time PeerTimers::stall_deadline(const Peer& peer) const noexcept {
     if (settings_.peer_timeout_ns == 0 || peer.path.stalled_since == never) return never;
     const Time since = std::max(peer.path.stalled_since, resumed_);

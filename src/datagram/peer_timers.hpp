@@ -38,11 +38,13 @@ public:
     // Returns a peer whose alarm is due and removes the alarm; nullptr if none is due.
     [[nodiscard]] Peer* ring(Time now) noexcept { return alarms_.ring(now); }
 
-    // WIRE-87: to be called with the time before alarms ring. If they are so late that the process must have been stopped,
-    // silence counts from now on: peers may well have answered meanwhile.
+    // WIRE-87: call it with the time before alarms ring. If they are later than stopped_after_ns,
+    // this process was stopped, and answers of peers may wait in the socket: silence counts from
+    // now on.
     void note_time(Time now) noexcept;
 
-    // The longest that a peer which runs is silent while content is owed to it; probes ask it more often.
+    // The longest silence of a running peer that has unacknowledged content; probes ask it more
+    // often.
     [[nodiscard]] Time gap_max() const noexcept { return settings_.peer_timeout_ns / 2; }
 
     [[nodiscard]] Time connect_deadline(const Peer& peer) const noexcept;    // WIRE-86

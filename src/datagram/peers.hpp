@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers of an endpoint through their life cycle: made when content is first owed to a node or a node's INIT arrives; half
-// open; connected; folded after long idleness; woken; removed. Each full record has a seat in the table, at most one alarm, and
-// at most one place in the queue of peers that may have something to send. Knows no datagram. One thread.
+// The peers of an endpoint through their life cycle: made when there is first content for a node or
+// a node's INIT arrives; half open; connected; folded after long idleness; woken; removed. Each
+// full record has a seat in the table, at most one alarm, and at most one place in the queue of
+// peers that may have something to send. Knows no datagram. One thread.
 // Tests: tests/unit/datagram/endpoint_idle_test.cpp, endpoint_memory_test.cpp.
 #pragma once
 
@@ -52,8 +53,8 @@ public:
     // Throws std::bad_alloc if there is none for the alarm; nothing is changed then.
     Peer& seat(std::unique_ptr<Peer> peer);
 
-    // WIRE-90: folds a peer that has nothing under way in either direction. Returns false if something is under way, or if
-    // there is no memory; the peer stays.
+    // WIRE-90: folds a peer that has nothing in flight in either direction. Returns false, and
+    // keeps the peer, if content or an acknowledgement is outstanding or there is no memory.
     [[nodiscard]] bool fold(Peer& peer);
 
     // Deletes a record without a trace. It must hold no buffer.

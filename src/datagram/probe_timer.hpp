@@ -41,7 +41,7 @@ public:
     // To be called when an ack-eliciting datagram was sent, and after an acknowledgement while more are in flight.
     void arm(Time now, const RttEstimator& rtt) noexcept;
 
-    void disarm() noexcept { deadline_ = never; }  // nothing is in flight any more
+    void disarm() noexcept { deadline_ = never; }  // called when nothing is in flight
 
     // A datagram was newly acknowledged, which ends the backoff. To be followed by arm() or disarm().
     void on_ack() noexcept { expirations_ = 0; }

@@ -164,7 +164,8 @@ void Receiver::take(
     peer.received.largest_came =
         peer.received.has_come ? std::max(peer.received.largest_came, outer.number) : outer.number;
     peer.received.has_come = true;
-    // WIRE-98: whoever was silent so long did not run, or was cut off, which is another matter.
+    // WIRE-98: a peer that was silent for longer than gap_max() did not run or was cut off, so that
+    // this time does not count as a stall of the path.
     if (now - peer.life.heard > parts_.peers.timers().gap_max()) peer.path.note_progress(now);
     peer.life.heard = now;
     peer.life.probes_unanswered = 0;

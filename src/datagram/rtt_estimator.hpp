@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Round trip time (RTT) of one path: smoothed RTT and mean deviation (RFC 6298, with the acknowledgement delay handled as in
-// RFC 9002, 5), and the minimum over the last 10 s. Knows no clock: samples bring their time. One thread.
+// Round trip time (RTT) of one path: smoothed RTT and mean deviation (RFC 6298, with the
+// acknowledgement delay handled as in RFC 9002, 5), and the minimum over the last 10 s. Knows no
+// clock: each sample contains its time. One thread.
 // Tests: tests/unit/datagram/rtt_estimator_test.cpp.
 #pragma once
 

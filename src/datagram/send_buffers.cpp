@@ -15,7 +15,8 @@ SendBuffers::SendBuffers(const Settings& settings,
       pool_(settings.send_buffers, settings.datagram_bytes_max) {}
 
 std::byte* SendBuffers::reserve(Peer& peer, std::uint32_t bytes) {
-    // A frame may be longer than the path is by now, up to datagram_bytes_max_; its datagram is sent in fragments.
+    // If the path has become shorter since the caller asked for the length, the frame may exceed
+    // it, up to datagram_bytes_max_; its datagram is sent in fragments.
     ACP_ASSERT(bytes >= 1 && bytes <= datagram_bytes_max_ - overhead_bytes);
     if (peer.queue.filling != no_buffer) {
         SendBuffer& buffer = pool_[peer.queue.filling];
@@ -80,7 +81,7 @@ void SendBuffers::offer_released(EndpointHandler& handler) {
     for (std::size_t i = 0; i < count; ++i) {
         const NodeId node = room_wanted_[i];
         Peer* peer = table_.hot(node);
-        // The node was severed, or its record dropped, meanwhile.
+        // An earlier on_room() of this loop may have severed the node or dropped its record.
         if (peer == nullptr || !peer->queue.wants_room || table_.is_severed(node)) continue;
         // Not for every single buffer: only when at least a quarter of what may wait is free.
         const std::uint32_t limit = waiting_limit(*peer);
@@ -97,7 +98,7 @@ void SendBuffers::offer_released(EndpointHandler& handler) {
                        room_wanted_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-// How many datagrams of a peer may wait: enough to fill a window that opens at once, but not so many that one peer takes the
+// How many datagrams of a peer may wait: enough to fill a window that opens at once, but not the
 // whole pool.
 std::uint32_t SendBuffers::waiting_limit(const Peer& peer) const noexcept {
     const std::uint64_t window = peer.flight.congestion->window_bytes() / peer.path.mtu.current();

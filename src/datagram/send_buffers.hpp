@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers for content to be sent: one pool that all peers share, and rules for how many each may hold. A buffer is filled with
-// frames, waits, is sent, and is freed when its content was acknowledged. A peer that found no room is told when there is some.
-// Does not know what frames hold, and sends nothing. One thread.
+// Buffers for content to be sent: one pool that all peers share, and rules for how many each may
+// hold. A buffer is filled with frames, waits, is sent, and is freed when its content was
+// acknowledged. When room is free again, on_room() notifies the peers that found none. Does not
+// know what frames hold, and sends nothing. One thread.
 // Tests: tests/unit/datagram/send_buffers_test.cpp.
 #pragma once
 
@@ -61,7 +62,8 @@ public:
     // Notes that more fits than before although no buffer was freed: a datagram left a queue, or a path became longer.
     void note_room() noexcept { was_released_ = true; }
 
-    // Tells the handler which peers found no room and may find some now. The handler may reserve and commit meanwhile.
+    // Calls on_room() for the peers that found no room and may find some now. The handler may call
+    // reserve() and commit() from on_room().
     void offer_room(EndpointHandler& handler) {
         if (was_released_ && !room_wanted_.empty()) offer_released(handler);
     }

@@ -24,7 +24,7 @@ struct SentDatagram {
     std::uint32_t buffer = 0;  // buffer of its content; not interpreted here
     std::uint32_t bytes = 0;   // length on the wire
     bool has_dsn = false;
-    // Its loss tells about the length that the path carries, not about congestion.
+    // Its loss is a measurement of the path's length, not a sign of congestion.
     bool is_path_probe = false;
 };
 

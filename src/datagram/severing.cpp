@@ -14,7 +14,8 @@ void Severing::sever(NodeId node, SeverReason reason) {
     if (peers.is_severed(node)) return;
     peers.mark_severed(node, reason);
     ++parts_.counters.severed;
-    // WIRE-83: the other side is told now; if that CLOSE is lost, it is told again when it sends data.
+    // WIRE-83: notifies the other side by one CLOSE; if that is lost, the other side's next data
+    // gets a CLOSE in answer.
     const bool is_its_doing = is_told_by_it(reason) || reason == SeverReason::restarted ||
                               reason == SeverReason::mismatched;
     if (const Peer* peer = peers.hot(node);
@@ -59,8 +60,9 @@ void Severing::on_close(const OuterHeader& outer, Bytes datagram) {
     const bool is_connected =
         folded != nullptr || (peer != nullptr && peer->state == Peer::State::connected);
     const bool is_known_one = known == 0 || known == close.instance;
-    // WIRE-81: the CLOSE is valid if it is addressed to this instance and comes from the instance we know; or if it comes from
-    // a new instance that replaced that one and has never met us. All others are out of date, or were provoked by a forger.
+    // WIRE-81: the CLOSE is valid if it is addressed to this instance and comes from the instance
+    // we know; or if it comes from a new instance that replaced that one and has had no connection
+    // with us. All others are out of date, or were provoked by a forger.
     const bool is_meant = close.other_instance == parts_.credentials.instance() && is_known_one;
     const bool is_replaced =
         close.other_instance == 0 && is_connected && !is_known_one &&
@@ -130,8 +132,8 @@ void Severing::tell_all(EndpointHandler& handler) {
     }
 }
 
-// Frees everything that a severed node holds and tells the handler. Does nothing if the node is not severed, or was reported
-// already.
+// Frees all buffers and records of a severed node and notifies the handler. Does nothing if the
+// node is not severed, or was reported already.
 void Severing::tell(NodeId node, EndpointHandler& handler) {
     const PeerTable& table = parts_.peers.table();
     if (!table.is_severed(node) || table.is_buried(node)) return;

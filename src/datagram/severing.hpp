@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Severs nodes for good, and makes both gateways agree on it: a gateway that has severed a node answers all data from it with
-// an authenticated CLOSE, upon which the other side severs too. Answers are few and short, so that they cannot be used for
-// reflection attacks. A node is marked as severed at once; its record is deleted and the handler told later, in tell_news(), so
-// that no function finds that a peer vanished halfway. One thread.
+// Severs nodes for good, and makes both gateways agree on it: a gateway that has severed a node
+// answers all data from it with an authenticated CLOSE, upon which the other side severs too.
+// Answers are few and short, so that they cannot be used for reflection attacks. A node is marked
+// as severed at once; tell_news() deletes its record and notifies the handler later, so that no
+// peer vanishes while a function uses it. One thread.
 // Tests: tests/unit/datagram/endpoint_life_test.cpp, endpoint_bad_handshake_test.cpp.
 #pragma once
 
@@ -56,7 +57,7 @@ public:
     // WIRE-82: sends a CLOSE in answer to unauthenticated data, within CloseAllowance.
     void send_close_for_data(const Address& to, const OuterHeader& data, Time now) noexcept;
 
-    // Begins to leave: transmit_farewell() will tell every connected node.
+    // Begins to leave: transmit_farewell() will send every connected node a CLOSE.
     void close() noexcept { is_closing_ = true; }
 
     [[nodiscard]] bool is_closing() const noexcept { return is_closing_; }
@@ -68,7 +69,7 @@ public:
 
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty() || has_more_news_; }
 
-    // Deletes the records of severed nodes and tells the handler of each, once.
+    // Deletes the records of severed nodes and notifies the handler of each, once.
     void tell_news(EndpointHandler& handler) {
         if (has_news()) tell_all(handler);
     }
@@ -89,7 +90,7 @@ private:
 
     Parts parts_;
     CloseAllowance closes_;
-    std::vector<NodeId> news_;    // severed nodes of which the handler was not told yet
+    std::vector<NodeId> news_;    // severed nodes that were not yet reported to the handler
     bool has_more_news_ = false;  // there are more for which news_ found no memory
     bool is_closing_ = false;
     NodeId farewell_next_ = 0;  // next node that transmit_farewell() looks at

@@ -43,7 +43,8 @@ void TimerEvents::ring_half_open(Peer& peer, Time now) {
         severing_.sever(peer.node, SeverReason::unreachable);
         return;
     }
-    // The initiator was never heard again after our RESPONSE, and nothing is owed to it here.
+    // After our RESPONSE no datagram of the initiator has arrived, and this side has no content for
+    // it.
     buffers_.release_all(peer);
     peers_.drop(peer);
 }

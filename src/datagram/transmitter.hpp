@@ -53,7 +53,7 @@ private:
 
     Parts parts_;
     BatchPlanner planner_;
-    std::uint32_t tag_bytes_;  // of a datagram
+    std::uint32_t tag_bytes_;  // length of the tag of each datagram
 };
 
 }  // namespace acp::datagram

@@ -43,7 +43,7 @@ struct GatewaySettings {
     std::uint32_t datagram_bytes_max = 0;
     // How long a node may take to its first answer; 0: the peer timeout.
     Time connect_timeout_ns = 0;
-    // The same on all nodes: the launcher resolves `automatic` once.
+    // Equal on all nodes: the launcher resolves `automatic` once for the job.
     crypto::CipherWish cipher = crypto::CipherWish::automatic;
     crypto::BackendWish cipher_backend = crypto::BackendWish::automatic;
     // Reports on stderr which settings weaken the job's safety or speed; node 0 reports those of

@@ -2,9 +2,10 @@
 // Fits the rates and costs of a network model to measured exchanges, whose queues and times are
 // known. Exchanges in which all nodes of a torus send the same messages are simulated for one node;
 // others on the whole network. The fit starts from several first guesses, because the error has no
-// slope for a number that is no bottleneck in a guess. Of solutions that explain the times equally
-// well it takes the one nearest to the first numbers. Pure; any thread.
-// Source: docs/guide/exchange.md. Tests: tests/unit/exchange/calibration_test.cpp.
+// slope for a number that is no bottleneck in a guess. If several solutions explain the times
+// equally well, the fit takes the one nearest to the first numbers. Pure; any thread.
+// Source: docs/guide/exchange.md.
+// Tests: tests/unit/exchange/calibration_test.cpp.
 #pragma once
 
 #include <optional>

@@ -22,8 +22,9 @@ namespace acp::exchange {
 inline constexpr std::size_t measured_exchanges_max = 1U << 12;
 inline constexpr std::size_t measured_times_max = 1U << 16;
 // Messages that schedulers queue, whose time may grow with the square of these.
-inline constexpr std::size_t measured_messages_max = 1U << 12;      // for one exchange
-inline constexpr std::size_t all_measured_messages_max = 1U << 16;  // for all exchanges
+inline constexpr std::size_t measured_messages_max = 1U << 12;  // the limit of one exchange
+// the limit of all exchanges together
+inline constexpr std::size_t all_measured_messages_max = 1U << 16;
 
 // Errors: argument, limit.
 //   model  passed its check(); the exchanges were measured on it

@@ -29,7 +29,8 @@ namespace {
 constexpr std::string_view first_line = "acp-plan 1";
 constexpr std::string_view last_line = "end";
 constexpr std::size_t order_words_max = 5;
-constexpr std::size_t shown_bytes_max = 80;  // of a refused line, in the message
+// the most bytes of a refused line that the message quotes
+constexpr std::size_t shown_bytes_max = 80;
 constexpr double rounding_us = 1e-6;
 // One engine that sends all messages in turn, which the planner tries too, takes no longer than
 // this many bounds: one for injection, engines_max for the engines, and one for each link.

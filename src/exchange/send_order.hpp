@@ -42,8 +42,8 @@ struct SendOrder {
 // The least length of a message's pieces for several rails, except the last piece.
 inline constexpr std::uint64_t rail_piece_bytes_min = 32 << 10;
 
-// The order without a known network: longest first. Messages stay whole; with several rails they
-// are cut into so many pieces that each rail can get bytes for the same time.
+// The order without a known network: longest first. Messages stay whole on one rail; for several
+// rails they are cut into pieces, so that all rails can be busy for the same time.
 //   rails  >= 1
 [[nodiscard]] SendOrder longest_first(std::span<const SentMessage> messages, unsigned rails = 1);
 

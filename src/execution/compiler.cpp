@@ -32,7 +32,7 @@ std::uint64_t code_of(const Status& status) noexcept {
     return static_cast<std::uint64_t>(status.code());
 }
 
-// What a receiver writes to the OutgoingLine of a sender on another node.
+// The words that a receiver writes to the OutgoingLine of a sender on another node.
 struct Reply {
     GlobalAddress arrived = 0;
     GlobalAddress landing = 0;

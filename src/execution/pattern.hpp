@@ -19,7 +19,7 @@ namespace acp::execution {
 
 using memory::GlobalAddress;
 
-inline constexpr std::size_t messages_max = 1U << 20;  // for each member
+inline constexpr std::size_t messages_max = 1U << 20;  // the most messages that one member adds
 inline constexpr std::uint64_t message_bytes_end = std::uint64_t{1} << 50;
 
 // The block is shared by patterns and the plans compiled from them.

@@ -110,7 +110,7 @@ private:
         std::uint32_t member = 0;  // this member's team rank, below `members`
         std::uint32_t members = 0;
         std::vector<exchange::SentMessage> sent;
-        exchange::SendOrder order;  // of `sent`
+        exchange::SendOrder order;  // the order in which the messages of `sent` leave
         std::unique_ptr<Rounds> rounds;
         bool is_counted = false;  // WorkUnderWay counts this plan
     };

@@ -39,7 +39,7 @@ struct RoutedParcel {
 // A member that the caller sends to.
 struct OutgoingRoute {
     std::uint32_t rank = 0;
-    OutgoingLine* line = nullptr;  // in the caller's block
+    OutgoingLine* line = nullptr;  // lies in the caller's block
     // The receiver reads the program's buffer: the round ends only after it has consumed the round.
     bool is_read_in_place = false;
 };
@@ -68,7 +68,7 @@ struct IncomingRoute {
     std::uint32_t parcels_seen = 0;  // parcels of the next round that have arrived
 };
 
-// What one partner gets from another in each round, for diagnostics.
+// The messages that one partner sends to another in each round, for diagnostics.
 struct PartnerFlow {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;

@@ -47,7 +47,7 @@ struct LaidParcel {
     std::uint32_t receiver = 0;  // index into SendLayout::receivers
     std::uint32_t word = 0;      // number among the receiver's parcels: which word it sets
     std::uint32_t message = 0;   // the first message in it
-    std::uint64_t offset = 0;    // in that message, where the parcel begins
+    std::uint64_t offset = 0;    // the byte of that message at which the parcel begins
     std::uint64_t bytes = 0;
     std::uint32_t engine = 0;  // the plan's engine
 };

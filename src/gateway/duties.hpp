@@ -91,7 +91,7 @@ private:
     // slots of processes that left in order and ended, and whose death is not reported; capacity
     // for all
     std::vector<std::uint32_t> finished_;
-    // the numbers that the processes bring to the last meeting taken, by slot
+    // the numbers that the processes contribute to the last meeting taken, by slot
     std::vector<std::uint32_t> wanted_;
 };
 

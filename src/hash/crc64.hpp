@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CRC by which the map of ACP's data library spreads its keys, as the paper on it says. A CRC has no seed, so whoever chooses
-// the keys can choose where they go; XXH3 is for that case. Pure; any thread.
+// The CRC by which the map of ACP's data library spreads its keys, as the paper on it says. A CRC
+// has no seed: a user who chooses the keys can choose their slots, and so slow a table down. XXH3
+// is for such keys. Pure; any thread.
 // Tests: tests/unit/hash/crc64_test.cpp.
 #pragma once
 

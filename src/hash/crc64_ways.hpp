@@ -17,7 +17,8 @@ namespace acp::hash {
 
 static_assert(std::endian::native == std::endian::little, "the words below are turned round");
 
-inline constexpr std::uint64_t crc64_polynomial = 0x42F0E1EBA9EA3693U;  // without x^64
+// the coefficients below x^64
+inline constexpr std::uint64_t crc64_polynomial = 0x42F0E1EBA9EA3693U;
 
 // The remainder of value(x) * x by P(x).
 [[nodiscard]] constexpr std::uint64_t crc64_times_x(std::uint64_t value) noexcept {

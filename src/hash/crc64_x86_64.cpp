@@ -93,7 +93,8 @@ ACP_TARGET std::uint64_t crc64_of_few(const std::byte* bytes, std::size_t count)
         const std::uint64_t back = eight_bytes(bytes + count - 8);
         return remainder_of(times_power(_mm_unpacklo_epi64(in_lane(back), in_lane(front)), 0));
     }
-    // From the last lane to the first; what is left in front is odd bytes.
+    // Folds the lanes from the last to the first. The bytes in front of them, fewer than a lane,
+    // come last.
     __m128i sum = _mm_setzero_si128();
     std::size_t k = 0;
     std::size_t rest = count;

@@ -14,7 +14,7 @@ namespace acp::hash {
 
 enum class HashFunction : std::uint8_t {
     crc64,           // key_hash of hash/crc64.hpp: what the paper on the map says
-    xxh3,            // for all else
+    xxh3,            // the default
     crc64_reflected  // key_hash_reflected: what ACP 3.0 does
 };
 

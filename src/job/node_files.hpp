@@ -21,7 +21,7 @@ struct NodeSocket {
     std::string name;
     std::string token;
 
-    // Of random numbers. Others can read the name, but not the token.
+    // Returns a random name and a random token. Other users can read the name, but not the token.
     static NodeSocket invent();
 
     // Errors: argument (not the text of one).

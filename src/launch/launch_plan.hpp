@@ -31,7 +31,7 @@ struct LaunchPlan {
     // processes on this machine, on all its nodes together; 0: those of this node
     std::uint32_t machine_procs = 0;
     std::uint64_t job_id = 0;      // random, the same on all nodes
-    std::uint64_t heap_bytes = 0;  // of each rank's heap at most, the same on all nodes
+    std::uint64_t heap_bytes = 0;  // the most bytes of each rank's heap, equal on all nodes
     std::uint32_t cipher = 0;      // between nodes, the same on all: a crypto::CipherWish, resolved
     // addresses of this node's gateway, one per rail, a blank between; "" = those of the machine's interfaces
     std::string addresses;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connection between a launcher and an agent: lines of words in both directions over one connected descriptor, after the
-// launcher has sent the job's key and the launch plan. The end of the stream tells each side that the other is gone. Knows no
-// meaning of lines; the vocabulary below is documentation. One thread per side.
+// The connection between a launcher and an agent: lines of words in both directions over one
+// connected descriptor, after the launcher has sent the job's key and the launch plan. Each side
+// detects by the end of the stream that the other one is gone. Knows no meaning of lines; the
+// vocabulary below is documentation. One thread per side.
 #pragma once
 
 #include <cstdint>

@@ -26,11 +26,11 @@ base::Result<std::vector<os::SocketAddress>> ips_from(std::string_view words);
 // 1 to node_addresses_max addresses between single blanks; empty when the text is anything else.
 [[nodiscard]] std::vector<os::SocketAddress> addresses_from(std::string_view words);
 
-// Of one node.
+// The row of one node.
 struct GatewayRow {
-    std::vector<os::SocketAddress> addresses;  // in order of preference
+    std::vector<os::SocketAddress> addresses;  // the preferred one first
     std::uint8_t left_out =
-        0;  // addresses of its machine beyond node_addresses_max; 255: so many or more
+        0;  // addresses of its machine beyond node_addresses_max; 255 stands for 255 or more
 
     friend bool operator==(const GatewayRow&, const GatewayRow&) = default;
 };

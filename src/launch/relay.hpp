@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries an agent's streams over one connection: the lines of the launcher's channel, and input, output and errors of its
-// ranks. Two relays face each other at the ends of a trunk, a pair of byte streams such as ssh provides. Each stream has a
-// window, so that a stream without a reader stops and the others go on. Knows no line and no meaning. Wipes what it has passed
-// on, since a key may have been among it. One thread. Tests: tests/unit/launch/relay_test.cpp.
+// Carries an agent's streams over one connection: the lines of the launcher's channel, and input,
+// output and errors of its ranks. Two relays face each other at the ends of a trunk, a pair of byte
+// streams such as ssh provides. Each stream has a window, so that a stream without a reader stops
+// alone and does not block the others. Knows no line and no meaning. Wipes what it has passed on,
+// since a key may have been among it. One thread. Tests: tests/unit/launch/relay_test.cpp.
 //
-// Format of the trunk: frames of 8 bytes (stream, kind, 0, 0, little-endian count); a frame of kind `bytes` is followed by
-// `count` bytes.
+// Format of the trunk: frames of 8 bytes (stream, kind, 0, 0, little-endian count); a frame of kind
+// `bytes` is followed by `count` bytes.
 #pragma once
 
 #include <array>
@@ -124,7 +125,7 @@ private:
     std::string received_;  // bytes of frames that are not complete yet
     std::string to_send_;
     std::string words_;
-    bool is_trunk_watched_ = false;  // for writing
+    bool is_trunk_watched_ = false;  // the poll set watches the trunk until it can be written
     bool is_cut_ = false;
 };
 

@@ -240,8 +240,8 @@ Result<RequestEnd> Channels::wait(SlotHandle handle,
     return take(*request, handle);
 }
 
-// Retires a completed request. Of several waiting threads exactly one gets the result, the others
-// get `stale`.
+// Retires a completed request. If several threads wait for it, exactly one gets the result and the
+// others get `stale`.
 RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
     ChannelEnd& end = *request.end.load(std::memory_order_relaxed);
     const std::scoped_lock lock(end.mutex);

@@ -209,7 +209,7 @@ private:
         words.copied.store(PieceCount{number_, 0, copied_}.word(), std::memory_order_release);
     }
 
-    std::uint64_t number_ = 0;  // of the last message in help()
+    std::uint64_t number_ = 0;  // the number of the last message in help()
     std::uint64_t copied_ = 0;  // pieces of that message
 };
 

@@ -326,9 +326,9 @@ private:
     RingReceiver<Path> ring_;
     SenderPlaces sender_;
     sync::Bell<>& partner_;
-    // in flight: fetches the offer that the ring still holds
+    // the operation in flight that fetches the offer that the ring still holds
     gma::Handle fetch_ = gma::handle_null;
-    // in flight to the sender: the count after the previous fetch
+    // the operation in flight that sends the count after the previous fetch
     gma::Handle notice_ = gma::handle_null;
     LendingWords<>* lending_ = nullptr;  // the last loan's
     Borrower<> borrower_;                // copies a loan that the ring still holds

@@ -260,7 +260,7 @@ private:
     Path path_;
     Shape shape_;
     RingKey key_;
-    bool wraps_ = false;         // of the last has_room()
+    bool wraps_ = false;         // has_room() sets it: the payload begins at the ring's start
     bool has_answered_ = false;  // answers may be in flight
     bool is_refused_ = false;
     std::uint64_t next_ = 0;  // line of the next record

@@ -76,9 +76,9 @@ base::Status Barrier::wait(Gathers gathers) {
     // stand in for the dead one's.
     if (is_blocked()) return outcome(false);
     const std::uint32_t number = ++number_;
-    segment_.slot(slot_).arrived_barrier.store(number,
-                                               std::memory_order_release);  // for node::describe()
-    const std::uint32_t all = segment_.shape().local_procs * number;        // modulo 2^32
+    // release: node::describe() reads it
+    segment_.slot(slot_).arrived_barrier.store(number, std::memory_order_release);
+    const std::uint32_t all = segment_.shape().local_procs * number;  // modulo 2^32
     // acq_rel: the last arriver sees the writes of all processes, and its release publishes them
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
         arrive_last(gathers);

@@ -170,7 +170,7 @@ base::Result<bool> Context::before_select(int& descriptor) {
 // --- Ends of others ---
 
 // Returns a process that is gone and was not returned by take_gone(), or pm::nobody. deaths() grows
-// also when more becomes known about a dead process.
+// also when the watcher publishes the cause of a death that it has already published.
 std::uint32_t Context::find_gone() noexcept {
     const std::uint32_t deaths_now = deaths();
     const std::uint32_t processes = host_.gma().space().segment().shape().procs;

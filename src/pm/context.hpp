@@ -181,7 +181,8 @@ private:
     const std::atomic<std::uint32_t>& deaths_word_;  // the node's count
     ReceivePool<NodeHost> pool_;
     Outlets outlets_;
-    OutletSlot* last_ = nullptr;  // the outlet used last; it may belong to another process by now
+    // the outlet used last; its slot may since have been given to another process
+    OutletSlot* last_ = nullptr;
     OutletSlot* reserved_ = nullptr;
     std::uint64_t reserved_bytes_ = 0;
     PmMessage ready_;  // found by has_message(), not yet received

@@ -68,7 +68,7 @@ public:
 
 private:
     static constexpr ContextHandle per_peer_bit = 128;
-    static constexpr ContextHandle index_mask = 255;  // with per_peer_bit
+    static constexpr ContextHandle index_mask = 255;  // includes per_peer_bit
 
     struct ContextEntry {
         ContextHandle handle = 0;          // 0: not open

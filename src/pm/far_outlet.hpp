@@ -127,7 +127,7 @@ private:
     std::uint64_t placed_at_ = 0;
     std::uint64_t line_ = 0;  // line of the next record
     std::list<FarRecord> records_;
-    std::list<FarRecord> spare_;  // at least one record after prepare()
+    std::list<FarRecord> spare_;  // never empty after prepare()
     // Lines where a repeated header may have stayed.
     std::bitset<ring_shape.lines()> told_again_;
     gma::Handle extra_ = gma::handle_null;  // the operation of store() or ask() in flight

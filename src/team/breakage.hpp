@@ -23,8 +23,9 @@ namespace acp::team {
 // The failure record of a process to be notified.
 struct TroubleTarget {
     std::uint32_t process = 0;
-    Trouble* near = nullptr;            // on this node: the record; ring its owner afterwards
-    memory::GlobalAddress trouble = 0;  // on another node: the record's address
+    // the record, if it lies on this node: its writer then rings the owner
+    Trouble* near = nullptr;
+    memory::GlobalAddress trouble = 0;  // the record's address, if it lies on another node
 };
 
 class Breakage {

@@ -25,7 +25,7 @@ public:
     explicit MeetingWatch(gma::Gma& gma) noexcept : gma_(gma) {}
 
     // Gma::wait_until() without a limit, which also ends when the awaited process is in a call of
-    // all ranks. Returns that call; none: the condition has come true.
+    // all ranks. Returns that call; none: the condition is true.
     //   process()  the awaited process, or the constant nobody
     template <typename Process>
     node::AwaitedCall wait(gma::Condition& condition, const Process& process) {

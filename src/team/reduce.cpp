@@ -131,7 +131,7 @@ private:
     // One member's elements in the part of a chunk that the caller combines.
     struct Operand {
         const char* data = nullptr;  // nullptr: the team is broken
-        // the same, if published by another member: only the caller reads them
+        // `data`, if another member has published it for the caller alone; else nullptr
         char* lines = nullptr;
     };
 

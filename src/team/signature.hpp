@@ -80,7 +80,8 @@ struct Signature {
         return {static_cast<std::uint8_t>(what >> 8), static_cast<std::uint8_t>(what >> 16)};
     }
 
-    // The same call, begun by acp_nb..._team: it compares equal, but describe() names it so.
+    // The signature of the non-blocking form of this call, acp_nb..._team: it compares equal, but
+    // describe() names that form.
     [[nodiscard]] Signature non_blocking() const noexcept {
         Signature begun = *this;
         begun.what |= non_blocking_bit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The barrier. In a small team on one node each member reads the arrival of every other. Else
-// members publish their arrival to the leader of their node, the leaders of all nodes meet in a
+// members publish their arrival to the leader of their node, the leaders of all nodes run a
 // dissemination barrier, and each leader then releases its node. In a step of the dissemination, a
 // leader sends a message to the leader `distance` nodes ahead and receives one from the leader as
 // far behind; then the distance doubles.

@@ -51,7 +51,7 @@ struct TeamTools {
     int looks = 1;             // polls of a wait before Gma::wait_until begins
 };
 
-// What a waiting thread waits for.
+// The condition for which a thread waits.
 class Expectation {
 public:
     Expectation() = default;
@@ -356,7 +356,7 @@ private:
 
     TeamTools& tools_;
     Membership members_;
-    std::vector<GlobalAddress> addresses_;  // of the members' blocks, by team rank
+    std::vector<GlobalAddress> addresses_;  // the addresses of the members' blocks, by team rank
     std::uint64_t id_;
     std::uint64_t children_ = 0;
     std::uint64_t plans_ = 0;

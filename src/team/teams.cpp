@@ -122,7 +122,7 @@ Result<TeamHandle> Teams::add(Membership members,
     return entries_.show(*entry);
 }
 
-// Allocates the board that this member brings into a new team.
+// Allocates this member's board for a new team.
 Status Teams::prepare(const Team& parent, Candidate& own) {
     if (own.color < 0 || parent.members().size() == 1) return {};
     auto board =

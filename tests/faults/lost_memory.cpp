@@ -35,9 +35,9 @@ void must_be_lost(bool has_failed, const std::string& what) {
 // rank 1; the victim counts in its own the ranks that have left acp_sync.
 struct Start {
     std::array<acp_list_t, 2> lists;  // on ranks 0 and 1: "first", lost elements, "last"
-    acp_list_t lost;                  // on the victim, with one element on rank 0
+    acp_list_t lost;                  // a list on the victim with one element on rank 0
     acp_list_it_t lost_element;       // of it
-    acp_map_t map;                    // on the victim and rank 1
+    acp_map_t map;                    // a map on the victim and rank 1
     pid_t agent;                      // the victim's
     std::uint64_t is_over;
 };

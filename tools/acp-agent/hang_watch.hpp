@@ -3,7 +3,8 @@
 // (ACP_HANG_TIMEOUT), by looking at the node segment (node/awaited.hpp): the ranks need not help,
 // and may be stopped. It polls the segment when the oldest wait that it has seen reaches the
 // allowed time, and once per allowed time while no rank waits, so that it costs a job nothing. It
-// reports each wait once. One thread. Tests: tests/tools/acprun_doings_test.py (HangTimeout).
+// reports each wait once. One thread.
+// Tests: tests/tools/acprun_doings_test.py (HangTimeout).
 #pragma once
 
 #include <cstdint>

@@ -267,7 +267,7 @@ void expect_waits_for(const node::Segment& node,
 TEST_F(HazardsTest, one_process_without_membarrier_makes_all_of_its_node_pay_the_fence) {
     Hazards hazards(node_, 0);
     if (!hazards.has_membarrier()) GTEST_SKIP() << "the kernel or a tool refuses it here";
-    node_.control().is_membarrier_refused.store(1);  // as slot 1's process would store it
+    node_.control().is_membarrier_refused.store(1);  // the process of slot 1 would store this value
     EXPECT_FALSE(hazards.has_membarrier());
 }
 

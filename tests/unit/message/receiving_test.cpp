@@ -320,7 +320,8 @@ TEST_F(ReceivingTest, a_loan_that_the_sender_has_taken_back_fails) {
 TEST_F(ReceivingTest, after_the_last_record_nothing_is_written_to_the_ring_which_the_sender_frees) {
     put(nullptr, 0, RecordTag::end);
     EXPECT_EQ(begin(RequestKind::receive).result.status.code(), Code::stale);
-    ring_.assign(ring_.size(), 0x5555555555555555);  // as if the block had been allocated again
+    // overwrites the ring, as a new owner of the block would
+    ring_.assign(ring_.size(), 0x5555555555555555);
     const std::vector<std::uint64_t> before = ring_;
     receiving_->recover();
     EXPECT_TRUE(begin(RequestKind::free).is_done.load());

@@ -402,7 +402,7 @@ private:
     FakeJob job_;
     std::vector<Issued> issued_;
     std::vector<std::vector<std::size_t>>
-        queues_;  // for each process, the commands still to be issued
+        queues_;  // one queue per process: the commands still to be issued
     std::vector<bool> is_alive_;
     std::set<std::size_t> submitted_;
     std::map<std::pair<std::uint32_t, bool>, std::uint64_t> next_target_;
