@@ -113,7 +113,8 @@ TEST_F(FailureTest, sets_the_error_in_complete) {
     EXPECT_NE(std::string(acp_error_message()).find("rank " + std::to_string(rank_)),
               std::string::npos)
         << "the message does not name the rank: " << acp_error_message();
-    EXPECT_EQ(acp_wait(ACP_HANDLE_ALL, -1), ACP_OK) << "acp_complete has told it already";
+    EXPECT_EQ(acp_wait(ACP_HANDLE_ALL, -1), ACP_OK)
+        << "acp_complete has already returned this failure";
 }
 
 TEST_F(FailureTest, survives_many_failures) {

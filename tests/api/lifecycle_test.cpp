@@ -88,7 +88,7 @@ TEST_P(LifecycleTest, continues_when_errors_are_returned) {
     EXPECT_EQ(result.code, 0) << result.output;
 }
 
-TEST_P(LifecycleTest, says_which_value_of_a_variable_does_not_fit_and_what_would) {
+TEST_P(LifecycleTest, names_the_invalid_value_of_a_variable_and_its_valid_ones) {
     const JobResult result = probe("run_and_leave", GetParam(), {"ACP_INTRANODE=sideways"});
     EXPECT_TRUE(result.code.has_value() && *result.code != 0 && *result.code < 128)
         << result.output;

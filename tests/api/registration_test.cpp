@@ -131,7 +131,7 @@ TEST_F(RegistrationTest, refuses_to_end_a_registration_twice) {
     EXPECT_EQ(acp_errno(), ACP_ERR_STALE) << acp_error_message();
 }
 
-TEST_F(RegistrationTest, takes_at_least_4096_and_says_when_there_is_no_more_room) {
+TEST_F(RegistrationTest, allows_at_least_4096_and_fails_with_limit_when_full) {
     std::vector<std::uint64_t> memory(100'000);
     std::vector<acp_atkey_t> keys;
     for (std::size_t index = 0; index < memory.size(); ++index) {

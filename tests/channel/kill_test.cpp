@@ -35,7 +35,7 @@ protected:
 
     static void expect_all_told(const Job& job) {
         EXPECT_EQ(job.output().find("failed that no"), std::string::npos)
-            << "acp_finalize tells of what channels had under way:\n"
+            << "acp_finalize reports requests on channels that had not completed:\n"
             << job.output();
     }
 

@@ -52,7 +52,8 @@ private:
             sched_yield();
         }
         for (int i = 0; i < looks; ++i)
-            must(acp_test_ch(never, nullptr) == 0, "a message that nobody sent");
+            must(acp_test_ch(never, nullptr) == 0,
+                 "a receive whose message no rank sent is not complete");
         must(acp_waitall_ch(&freed, 1, nullptr) == 0,
              "the free of an end whose partner freed its own");
         board_.is_over.store(1, std::memory_order_release);

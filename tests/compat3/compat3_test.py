@@ -142,7 +142,7 @@ class Compat3(unittest.TestCase):
     def test_bad_addresses_and_containers_and_keys_of_all_sizes(self):
         self.assertEqual(list(self.outputs_of(FAILURES)), ["", ""])
 
-    def test_it_does_not_compile_without_the_option(self):
+    def test_a_3_0_program_does_not_compile_without_the_option(self):
         self.assertNotEqual(acpcc(self.folder, "program", SOURCE.read_text()).returncode, 0)
 
     def test_the_page_names_every_function(self):

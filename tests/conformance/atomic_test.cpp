@@ -232,7 +232,7 @@ TEST_P(AtomicTest, refuses_a_word_that_is_not_aligned_where_no_old_value_is_want
 TEST_P(AtomicTest, leaves_the_word_alone_when_the_result_would_go_beyond_starter_memory) {
     const auto [word_kind, result_kind] = GetParam();
     if (result_kind != Kind::starter) {
-        GTEST_SKIP() << "what is registered is known to its owner's node";
+        GTEST_SKIP() << "only the node of its owner knows a registration";
     }
     const Arena words(word_kind, 256);
     words.word<std::uint64_t>(place) = word_before;

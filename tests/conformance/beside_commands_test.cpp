@@ -19,7 +19,8 @@ protected:
         for (int owner = 0; owner < procs_; ++owner) {
             const acp_handle_t failed = acp_copy(own, own + acp_starter_size(), 8, ACP_HANDLE_NULL);
             use(owner);
-            EXPECT_EQ(acp_wait(failed, -1), ACP_ERR_ADDRESS) << "nobody has told of it before";
+            EXPECT_EQ(acp_wait(failed, -1), ACP_ERR_ADDRESS)
+                << "no earlier call returned this failure";
         }
     }
 

@@ -182,7 +182,7 @@ TEST_F(ChannelLoanTest, a_forked_child_leaves_the_loans_of_its_parent_alone) {
     EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
 }
 
-TEST_F(ChannelLoanTest, many_messages_under_way_keep_their_order) {
+TEST_F(ChannelLoanTest, many_messages_in_flight_keep_their_order) {
     if (!is_of_two()) return;
     constexpr std::uint64_t messages = 24;
     constexpr std::size_t room_bytes = 420'000;

@@ -102,7 +102,7 @@ TEST_F(ChannelTest, messages_of_every_size_arrive_in_order_between_every_two_ran
     }
 }
 
-TEST_F(ChannelTest, all_ranks_send_and_receive_at_once_with_many_requests_under_way) {
+TEST_F(ChannelTest, all_ranks_send_and_receive_at_once_with_many_requests_in_flight) {
     if (procs_ < 2) return;
     constexpr std::uint64_t messages = 400;
     constexpr std::size_t under_way = 20;
@@ -366,7 +366,7 @@ TEST_F(ChannelTest, channels_that_come_and_go_leave_nothing_in_the_heap) {
     EXPECT_LT(before, 2 * kept_bytes);
 }
 
-TEST_F(ChannelTest, a_ring_between_nodes_holds_what_is_under_way_in_a_round_trip) {
+TEST_F(ChannelTest, a_ring_between_nodes_holds_the_records_of_a_round_trip) {
     if (procs_ < 2) return;
     const auto blocks_bytes = [&] {
         acp_heap_stat_t stat{};

@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(kinds,
 
 using UnsupportedTest = RankedTest;
 
-TEST_F(UnsupportedTest, refuses_memory_the_mode_cannot_reach_and_says_so) {
+TEST_F(UnsupportedTest, refuses_memory_that_the_mode_cannot_reach_as_unsupported) {
     if (mode().reaches_private_memory() || procs_ < 2) {
         GTEST_SKIP() << "this mode reaches all memory";
     }

@@ -100,7 +100,7 @@ protected:
              it = acp_increment_map_it(it)) {
             const acp_pair_t entry = acp_dereference_map_it(it);
             EXPECT_TRUE(content.emplace(bytes_of(entry.first), bytes_of(entry.second)).second)
-                << "an entry came twice in a map that nobody changed";
+                << "a walk visited an entry twice in a map that no rank changed";
         }
         return content;
     }

@@ -74,7 +74,7 @@ TEST_F(NoHeapTest, moves_bytes_and_meets_as_ever) {
     EXPECT_EQ(words[2], 100U + static_cast<std::uint64_t>((rank_ + 1) % procs_));
 }
 
-TEST_F(NoHeapTest, has_teams_on_one_node_and_says_why_not_over_several) {
+TEST_F(NoHeapTest, has_teams_on_one_node_and_refuses_them_over_several_with_the_reason) {
     const acp_team_t world = acp_world_team();
     ASSERT_NE(world, ACP_TEAM_NULL) << acp_error_message();
     expect_refused(acp_malloc_team(world, 8) == ACP_GA_NULL, "acp_malloc_team");

@@ -156,7 +156,7 @@ TEST_F(PmTest, a_message_without_receiver_is_sent_also_if_its_sender_polls_rarel
     const std::int64_t begin_ns = now_ns();
     while (acp_test_sent_pm(pm_) == 0 && now_ns() - begin_ns < 10 * second_ns)
         std::this_thread::sleep_for(std::chrono::milliseconds(2));  // lint: sleep is the subject
-    EXPECT_EQ(acp_test_sent_pm(pm_), 1) << "nobody receives, which is not needed";
+    EXPECT_EQ(acp_test_sent_pm(pm_), 1) << "a send completes without a receiver";
     sync_ranks();
     std::vector<std::uint64_t> received(static_cast<std::size_t>(procs_));
     EXPECT_EQ(acp_wait_pm(pm_, 60 * second_ns), 1);
@@ -202,7 +202,7 @@ TEST_F(PmTest, a_context_that_is_opened_again_is_a_new_one) {
     EXPECT_NE(pm_, old);
     sync_ranks();
     const void* data = nullptr;
-    EXPECT_EQ(acp_receive_pm(pm_, &data, nullptr, nullptr), 0) << "what was sent before";
+    EXPECT_EQ(acp_receive_pm(pm_, &data, nullptr, nullptr), 0) << "a message sent before the close";
     sync_ranks();
     exchange_all(100, 100);
 }
@@ -235,7 +235,8 @@ protected:
     void expect_nothing() {
         for (const std::int64_t begin_ns = now_ns(); now_ns() - begin_ns < second_ns / 4;) {
             const void* data = nullptr;
-            ASSERT_EQ(acp_receive_pm(pm_, &data, nullptr, nullptr), 0) << "what was sent before";
+            ASSERT_EQ(acp_receive_pm(pm_, &data, nullptr, nullptr), 0)
+                << "a message sent before the close";
         }
         sync_ranks();
     }

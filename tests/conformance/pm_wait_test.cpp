@@ -285,7 +285,8 @@ TEST_F(PmWaitTest, a_message_that_has_arrived_prevents_the_sleep) {
     while (acp_before_select_pm(pm_, &descriptor) == 1) {
         EXPECT_TRUE(is_readable(descriptor, 60'000));
     }
-    EXPECT_TRUE(is_readable(descriptor, 0)) << "also for those who sleep all the same";
+    EXPECT_TRUE(is_readable(descriptor, 0))
+        << "the descriptor is readable also for a thread that sleeps in the library";
     EXPECT_EQ(acp_after_select_pm(pm_), 0);
     EXPECT_FALSE(is_readable(descriptor, 0));
     EXPECT_TRUE(try_receive(5));

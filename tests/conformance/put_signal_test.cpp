@@ -96,7 +96,7 @@ TEST_P(PutSignalTest, is_ordered_after_what_fills_its_source) {
     }
 }
 
-TEST_P(PutSignalTest, adds_all_of_many_that_are_under_way) {
+TEST_P(PutSignalTest, adds_all_values_of_many_puts_in_flight) {
     if (!is_any_reached()) GTEST_SKIP() << "this mode does not reach registered memory";
     constexpr std::size_t count = 500;
     const Arena arena(GetParam(), 64 + 8 * count);

@@ -142,7 +142,7 @@ TEST_P(PutTest, takes_the_bytes_when_its_order_is_met) {
     }
 }
 
-TEST_P(PutTest, lets_thousands_be_under_way) {
+TEST_P(PutTest, allows_thousands_in_flight) {
     constexpr std::size_t count = 3000;
     const Arena arena(GetParam(), 8 * count);
     std::vector<std::uint64_t> sent(count);
@@ -162,7 +162,7 @@ TEST_P(PutTest, lets_thousands_be_under_way) {
     sync_ranks();
 }
 
-TEST_P(PutTest, lets_hundreds_of_long_ones_be_under_way) {
+TEST_P(PutTest, allows_hundreds_of_long_ones_in_flight) {
     constexpr std::size_t count = 300;
     constexpr std::size_t each = 5000;
     const Arena arena(GetParam(), each * count);

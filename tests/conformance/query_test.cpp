@@ -62,7 +62,7 @@ TEST_F(QueryTest, maps_starter_memory_of_every_rank_of_the_node_and_of_no_other)
     }
 }
 
-TEST_F(QueryTest, maps_own_registered_memory_and_says_that_others_is_not_mapped) {
+TEST_F(QueryTest, maps_own_registered_memory_and_not_that_of_others) {
     const Arena arena(Kind::registered, 4096);
     EXPECT_EQ(acp_query_address(arena.at(rank_)), arena.local().data());
     EXPECT_EQ(acp_query_address(arena.at(rank_, 4095)), arena.local().data() + 4095);

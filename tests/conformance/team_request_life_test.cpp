@@ -31,7 +31,7 @@ void add_elements(void* into, const void* from, std::size_t count, void* context
         static_cast<std::int64_t*>(into)[i] += static_cast<const std::int64_t*>(from)[i];
 }
 
-TEST_F(TeamRequestLifeTest, as_many_calls_are_under_way_as_is_said_and_none_more) {
+TEST_F(TeamRequestLifeTest, the_documented_number_of_calls_may_be_in_flight_and_no_more) {
     constexpr int limit = 1024;
     const acp_team_t team = acp_split_team(world_, 0, 0);
     ASSERT_NE(team, ACP_TEAM_NULL);
@@ -139,7 +139,7 @@ TEST_F(TeamRequestLifeTest, requests_fail_when_members_make_different_calls) {
     free_team(team);
 }
 
-TEST_F(TeamRequestLifeTest, acp_free_team_and_acp_reset_end_what_is_under_way) {
+TEST_F(TeamRequestLifeTest, acp_free_team_and_acp_reset_end_calls_in_flight) {
     const acp_team_t team = acp_split_team(world_, 0, 0);
     std::vector<std::int64_t> numbers(30'000, 1);
     const acp_team_request_t before = acp_nballreduce_team(team, numbers.data(), numbers.data(),

@@ -359,7 +359,7 @@ TEST_F(VectorTest, a_full_heap_refuses_and_the_vector_stays) {
 }
 
 // A second thread makes the content grow beyond an index and shrink again.
-TEST_F(VectorTest, a_full_heap_can_be_read_and_a_long_read_from_another_node_says_what_it_lacks) {
+TEST_F(VectorTest, a_full_heap_can_be_read_and_a_long_read_from_another_node_fails_with_memory) {
     if (rank_ == 0) {
         const int owner = procs_ - 1;
         const acp_vector_t vector = make(std::string(4096, 'v'), owner);

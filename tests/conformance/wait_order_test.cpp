@@ -285,7 +285,7 @@ TEST_F(WaitOrderTest, an_exchange_progresses_in_a_rank_that_sleeps_in_a_barrier)
 }
 
 // These polls use little CPU time.
-TEST_F(WaitOrderTest, a_rank_that_has_something_under_way_sleeps_in_a_meeting) {
+TEST_F(WaitOrderTest, a_rank_with_commands_in_flight_sleeps_in_a_barrier) {
     RingExchange exchange(world_, 0);
     exchange.begin(0);
     if (rank_ == 0) {
@@ -330,7 +330,7 @@ TEST_F(WaitOrderTest, a_sleeping_thread_progresses_the_exchange_of_another_threa
 
 // The end of the epoch would free the plan that the other thread waits for.
 TEST_F(WaitOrderTest, the_epoch_does_not_end_while_another_thread_waits) {
-    if (procs_ == 1) GTEST_SKIP() << "a rank that is alone waits for nobody";
+    if (procs_ == 1) GTEST_SKIP() << "a single rank waits for no other rank";
     RingExchange exchange(world_, 0);
     std::thread sleeper;
     if (rank_ != 0) {

@@ -162,7 +162,7 @@ TEST_F(WaitWord, compares_words_of_every_width_as_unsigned_numbers) {
     expect_comparisons<std::uint64_t>();
 }
 
-TEST_F(WaitWord, ends_when_its_time_is_over_and_says_what_the_word_held) {
+TEST_F(WaitWord, ends_at_its_timeout_and_reports_the_value_of_the_word) {
     const std::uint64_t word = 3;
     const auto start_ns = now_ns();
     EXPECT_EQ(acp_wait_word(&word, 8, ACP_WORD_GREATER_EQUAL, 5, 30'000'000), ACP_ERR_TIMEOUT);

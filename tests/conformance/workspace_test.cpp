@@ -59,7 +59,8 @@ TEST_F(WorkspaceTest, what_one_rank_writes_another_reads_across_blocks) {
                 is_right = is_right && memory[k] == static_cast<unsigned char>((from + k) * 13);
             }
             EXPECT_TRUE(is_right) << count << " bytes from " << from;
-            EXPECT_TRUE(count == size || memory[count] == 1) << "beyond what was asked for";
+            EXPECT_TRUE(count == size || memory[count] == 1)
+                << "an element beyond the requested size was written";
         }
         sync_ranks();
         EXPECT_EQ(acp_destroy_ws(workspace), 0) << acp_error_message();
@@ -99,7 +100,7 @@ TEST_F(WorkspaceTest, failures_are_reported_once_by_their_own_call) {
     EXPECT_EQ(acp_read_ws(workspace, memory, 2'000, 0), 0) << acp_error_message();
     EXPECT_EQ(acp_read_ws(workspace, ACP_GA_NULL, 2'000, 0), -1) << "four blocks";
     EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
-    EXPECT_EQ(acp_wait(failed, -1), ACP_ERR_ADDRESS) << "told by another call";
+    EXPECT_EQ(acp_wait(failed, -1), ACP_ERR_ADDRESS) << "another call returned this failure";
     EXPECT_EQ(acp_wait(ACP_HANDLE_ALL, -1), ACP_OK) << acp_error_message();
     sync_ranks();
     EXPECT_EQ(acp_destroy_ws(workspace), 0);

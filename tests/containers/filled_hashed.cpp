@@ -169,7 +169,7 @@ public:
         std::vector<std::pair<std::string, std::string>> wanted(entries_.begin(), entries_.end());
         std::sort(found.begin(), found.end());
         std::sort(wanted.begin(), wanted.end());
-        must(found == wanted, "what a walk finds");
+        must(found == wanted, "a walk finds the entries of the model");
         must(Of::size(handle_) == wanted.size(), "the size");
         for (std::size_t i = 0; i < wanted.size(); i += 16)
             must(Of::is_there(handle_, wanted[i].first), "a key that was put");

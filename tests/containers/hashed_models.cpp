@@ -71,7 +71,7 @@ public:
             must(found.emplace(bytes_of(entry.first), bytes_of(entry.second)).second,
                  "a walk comes to a key twice");
         }
-        must(found == model_, "what a walk finds");
+        must(found == model_, "a walk finds the entries of the model");
         for (std::uint16_t which = 0; which < 40; ++which) retrieve(key_of(which));
     }
 
@@ -150,7 +150,7 @@ public:
         }
         must(found ==
                  std::multiset<std::pair<std::string, std::string>>(model_.begin(), model_.end()),
-             "what a walk finds");
+             "a walk finds the entries of the model");
     }
 
     void destroy() override { must(acp_destroy_multimap(map_) == 0, "acp_destroy_multimap"); }
@@ -212,7 +212,7 @@ public:
             found.insert(bytes_of(acp_dereference_set_it(it)));
         }
         must(found == std::multiset<std::string>(model_.begin(), model_.end()),
-             "what a walk finds");
+             "a walk finds the entries of the model");
     }
 
     void destroy() override { must(acp_destroy_set(set_) == 0, "acp_destroy_set"); }
@@ -265,7 +265,7 @@ public:
             const std::string key = bytes_of(acp_dereference_multiset_it(it));
             found[key] = acp_retrieve_multiset(set_, key.data(), key.size());
         }
-        must(found == model_, "what a walk finds");
+        must(found == model_, "a walk finds the entries of the model");
     }
 
     void destroy() override { must(acp_destroy_multiset(set_) == 0, "acp_destroy_multiset"); }

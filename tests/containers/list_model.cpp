@@ -100,7 +100,7 @@ public:
                 must(bytes_of(acp_dereference_list_it(it)) == text, "an element");
                 it = acp_increment_list_it(it);
             }
-            must(it.elem == pair->list.ga, "the list goes on");
+            must(it.elem == pair->list.ga, "the walk ends at the list's end");
             for (auto text = pair->texts.rbegin(); text != pair->texts.rend(); ++text) {
                 it = acp_decrement_list_it(it);
                 std::string read(text->size() + 5, '?');
@@ -121,7 +121,7 @@ private:
     void insert(std::size_t at, const std::string& text) {
         const acp_list_it_t made = acp_insert_list(one_.place(at), text.data(), text.size(), rank_);
         must(made.elem != ACP_GA_NULL, "acp_insert_list");
-        must(bytes_of(acp_dereference_list_it(made)) == text, "what was inserted");
+        must(bytes_of(acp_dereference_list_it(made)) == text, "the inserted bytes are read back");
         one_.texts.insert(one_.iterator(at), text);
     }
 
@@ -133,7 +133,7 @@ private:
         if (one_.texts.empty()) return must(bytes == ACP_NONE, "taking from an empty list");
         const std::string& wanted = is_front ? one_.texts.front() : one_.texts.back();
         must(bytes == static_cast<std::int64_t>(wanted.size()), "how much was taken");
-        must(taken.substr(0, wanted.size()) == wanted, "what was taken");
+        must(taken.substr(0, wanted.size()) == wanted, "the bytes taken are those of the model");
         if (is_front) {
             one_.texts.pop_front();
         } else {

@@ -172,7 +172,7 @@ private:
              "how many bytes were taken");
         must(std::equal(bytes_.end() - static_cast<std::ptrdiff_t>(there), bytes_.end(),
                         taken.begin()),
-             "what was taken");
+             "the bytes taken are those of the model");
         bytes_.resize(bytes_.size() - there);
     }
 
@@ -190,7 +190,8 @@ private:
         must(Of::read(handle_, static_cast<std::int64_t>(at), found.data(), wanted) ==
                  static_cast<std::int64_t>(there),
              "how many bytes were read");
-        must(std::equal(iterator(at), iterator(at + there), found.begin()), "what was read");
+        must(std::equal(iterator(at), iterator(at + there), found.begin()),
+             "the bytes read are those of the model");
         if (there == 0) return;
         char byte = '?';
         const acp_ga_t place = Of::at(handle_, static_cast<std::int64_t>(at));
@@ -248,7 +249,8 @@ public:
                  static_cast<std::int64_t>(there),
              "how many bytes were taken from the front");
         const auto end = bytes().begin() + static_cast<std::ptrdiff_t>(there);
-        must(std::equal(bytes().begin(), end, taken.begin()), "what was taken from the front");
+        must(std::equal(bytes().begin(), end, taken.begin()),
+             "the bytes taken from the front are those of the model");
         bytes().erase(bytes().begin(), end);
     }
 };

@@ -61,7 +61,7 @@ class Output(UseTest):
         self.assert_succeeds(job)
         self.assertEqual((job.out, job.err), (self.expected, ""))
 
-    def test_it_runs_alone_without_a_launcher(self):
+    def test_the_program_runs_alone_without_a_launcher(self):
         job = self.run_alone("kmer_count", self.good)
         self.assert_succeeds(job)
         self.assertEqual(job.out, self.expected)

@@ -50,7 +50,7 @@ class SmallExamples(harness.ExampleTest):
         for ranks in RANKS:
             self.assert_prints("poll_on_flag", ranks, f"100 letters went round {ranks} ranks")
 
-    def test_those_that_wait_for_words_end_with_their_results(self):
+    def test_programs_that_wait_for_words_print_their_results(self):
         for launcher, counts in (((), (1, 2, 3, 4, 7, 8)), (("--nodes", "2"), (2, 4))):
             for ranks in counts:
                 for program, line in (("wavefront", "the last of 512 x 512 numbers is 983345"),
@@ -61,14 +61,14 @@ class SmallExamples(harness.ExampleTest):
                         self.assert_succeeds(job)
                         self.assertEqual(job.out, line + "\n", str(job))
 
-    def test_flag_ping_pong_tells_the_way_of_a_word(self):
+    def test_flag_ping_pong_prints_the_one_way_time_of_a_word(self):
         for ranks, launcher in ((2, ()), (3, ()), (5, ("--nodes", "2"))):
             with self.subTest(ranks=ranks, launcher=launcher):
                 job = self.run_job(ranks, "flag_ping_pong", launcher=launcher)
                 self.assert_succeeds(job)
                 self.assertRegex(job.out, r"^10000 rounds, \d+\.\d\d us one way\n$")
 
-    def test_those_that_wait_for_words_are_as_short_as_with_openshmem(self):
+    def test_programs_that_wait_for_words_are_as_short_as_with_openshmem(self):
         root = pathlib.Path(__file__).resolve().parents[2]
 
         def lines_of(path):
@@ -81,7 +81,7 @@ class SmallExamples(harness.ExampleTest):
                 self.assertLessEqual(lines_of(root / "examples" / f"{ours}.c"),
                                      1.15 * lines_of(root / "bench" / "peers" / f"shmem_{theirs}.c"))
 
-    def test_ping_pong_tells_the_way_of_each_length(self):
+    def test_ping_pong_prints_the_one_way_time_of_each_length(self):
         for launcher in ((), ("--nodes", "2")):
             with self.subTest(launcher=launcher):
                 job = self.run_job(3, "ping_pong", launcher=launcher)
@@ -113,7 +113,7 @@ class SmallExamples(harness.ExampleTest):
                 self.assert_succeeds(job)
                 self.assertEqual(job.out, "1000 messages went to and fro; 65536 bytes were written and read back\n", str(job))
 
-    def test_those_that_need_two_ranks_say_so(self):
+    def test_programs_that_need_two_ranks_refuse_one(self):
         for program in ("ping_pong", "work_queue", "pmv2_ping_pong"):
             with self.subTest(program=program):
                 job = self.run_job(1, program)
@@ -143,7 +143,7 @@ class SmallExamples(harness.ExampleTest):
                 self.assertEqual((job.code, job.out), (2, ""), str(job))
                 self.assertEqual(job.err.count("usage: heat"), 1, str(job))
 
-    def test_those_with_channels_run_over_two_nodes(self):
+    def test_programs_with_channels_run_over_two_nodes(self):
         for program, line in (("prime_pipeline", "the pipeline of 4 ranks found 1229 primes below 10000"),
                               ("work_queue", "837799 takes 524 steps; 100 pieces of work were done by 3 workers"),
                               ("jacobi", "4 ranks needed 1627 sweeps over 42 x 42 points; the plate is that of a single rank")):

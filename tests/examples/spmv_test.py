@@ -109,7 +109,7 @@ class Spmv(harness.ExampleTest):
         self.assert_products(self.random_matrix(5, 12), 8)
         self.assert_products(self.random_matrix(40, 40), 4)  # its diagonal alone
 
-    def test_what_is_no_matrix(self):
+    def test_a_file_that_is_no_square_sparse_matrix_is_refused(self):
         for text, complaint in (("", "cannot be read"), ("1 1 1\n", "is no sparse real matrix"),
                                 ("%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n", "has no square matrix"),
                                 ("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n", "ends too early"),

@@ -58,7 +58,7 @@ class WordCount(harness.ExampleTest):
         self.assert_counts([file], 1000, 4)
         self.assert_counts([file], 1000, 4, "--nodes", "2")
 
-    def test_ten_words_unless_told_otherwise(self):
+    def test_ten_words_are_printed_by_default(self):
         file = self.write("many", b" ".join(b"word%d" % i for i in range(100)))
         job = self.run_job(2, "word_count", file)
         self.assert_succeeds(job)

@@ -273,7 +273,7 @@ TEST_P(LinkTest, carrying_less_than_one_end_believes_is_found_out_and_used) {
 
 // Datagrams of the previous length are lost now, since this wire carries no fragments of the long
 // frames that one end still assumes: all waits end in an error that names the MTU.
-TEST_P(LinkTest, carrying_less_all_at_once_ends_in_an_error_that_says_so) {
+TEST_P(LinkTest, whose_mtu_drops_at_once_ends_the_job_with_an_error_that_names_it) {
     for (int side = 0; side < JoinedNetworks::sides; ++side) {
         networks().set_mtu(side, 9000);
     }
@@ -288,7 +288,7 @@ TEST_P(LinkTest, carrying_less_all_at_once_ends_in_an_error_that_says_so) {
         const std::string message = fault.board().ranks[rank].message;
         is_said = is_said || message.find("MTU") != std::string::npos;
     }
-    EXPECT_TRUE(is_said) << "nobody was told of the MTU: " << fault.board().ranks[0].message;
+    EXPECT_TRUE(is_said) << "no rank's error names the MTU: " << fault.board().ranks[0].message;
     fault.expect_end(0, now_ns());
     expect_no_sockets();
 }

@@ -100,7 +100,7 @@ public:
                               1 + lost_elements);
         }
         must(acp_push_front_list(list_, "again", 5, 0) == 0, "pushing to the list");
-        must(take_front() == "again", "taking what was pushed");
+        must(take_front() == "again", "the element taken is the pushed one");
         expect_reads_to_fail();
         expect_moves_to_work();
         must(acp_take_back_list(list_, room_.data(), room_.size()) == 4 &&

@@ -29,7 +29,7 @@ using base::Environment;
 
 template <typename T>
 void require_message(const base::Result<T>& result) {
-    require(result.is_ok() || !result.failure().message().empty(), "what is refused is explained");
+    require(result.is_ok() || !result.failure().message().empty(), "a refusal has a message");
 }
 
 // The lines of the text as entries of an environment.
@@ -53,11 +53,11 @@ void read_variables(std::string_view text) {
         again.push_back(std::string(variable.name) + "=" + variable.show(first.value().config));
     }
     const auto second = base::parse_config(again);
-    require(second.is_ok(), "what is shown can be read");
+    require(second.is_ok(), "the shown text parses");
     const auto shown = base::list_variables(first.value().config, entries);
     const auto shown_again = base::list_variables(second.value().config, again);
     for (std::size_t i = 0; i < base::variables().size(); ++i) {
-        require(shown[i].value == shown_again[i].value, "what is shown means the same");
+        require(shown[i].value == shown_again[i].value, "the shown text parses to the same value");
     }
 }
 
@@ -204,7 +204,7 @@ void read_identity(std::string_view text) {
     require(again.is_ok() && again.value().rank == who.rank && again.value().procs == who.procs &&
                 again.value().slot == who.slot && again.value().node_file == who.node_file &&
                 again.value().node_socket.has_value() == who.node_socket.has_value(),
-            "who it is, is passed on as it is");
+            "the identity is passed on unchanged");
 }
 
 }  // namespace

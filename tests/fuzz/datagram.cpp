@@ -69,11 +69,11 @@ void run(Input& input) {
         hostile.pass(datagram::testing::s);
         return;
     }
-    require(hostile.scene.state() == before, "what is not authentic changes nothing");
+    require(hostile.scene.state() == before, "an unauthentic datagram changes no state");
     hostile.scene.net.cut.clear();
     hostile.require_life();
     require(hostile.scene.net.hosts[BadInputScene::connected].arrived[7] == 1,
-            "what was under way arrives");
+            "content in flight arrives");
 }
 
 }  // namespace acp::fuzz

@@ -90,9 +90,9 @@ public:
                 const std::pair name(one.initiator, one.token);
                 require(++ended[name] == 1, "a command ends once");
                 const auto found = submitted_.find(name);
-                require(found != submitted_.end(), "only what was begun ends");
+                require(found != submitted_.end(), "only submitted commands complete");
                 require(is_slandered || !found->second || one.code == base::Code::ok,
-                        "what the honest want of each other ends well");
+                        "commands between honest nodes succeed");
             }
             require(job_.nodes[node]->router.is_idle(), "nothing is left over");
             require(job_.nodes[node]->router.outstanding() == 0, "nothing is outstanding");

@@ -62,8 +62,8 @@ public:
         hosts[BadInputScene::caller].send(0, 1001);
         pass(datagram::testing::s);
         require(hosts[BadInputScene::caller].arrived[1000] == 1 && hosts[0].arrived[1001] == 1,
-                "the honest hear each other");
-        require(scene.net.settle(60 * datagram::testing::s), "what is owed comes to an end");
+                "datagrams between honest nodes arrive");
+        require(scene.net.settle(60 * datagram::testing::s), "all content is acknowledged in time");
         require(scene.net[0].free_buffers() == send_buffers, "all buffers come back");
     }
 

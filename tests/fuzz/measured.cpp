@@ -29,7 +29,7 @@ NetworkModel network_of(std::string_view text) {
 }
 
 void look_at(const MeasuredExchange& measured, const NetworkModel& model) {
-    require(!measured.name.empty() && !measured.seen_us.empty(), "what was measured has times");
+    require(!measured.name.empty() && !measured.seen_us.empty(), "a measured exchange has times");
     for (const double time : measured.seen_us)
         require(std::isfinite(time) && time > 0, "times are times");
     require(measured.problem.has_value() == measured.copies.empty(),
@@ -59,8 +59,7 @@ void run(Input& input) {
     }
     const NetworkModel model = network_of(network);
     const auto read = exchange::measured_from_text(text, model);
-    if (!read.is_ok())
-        return require(!read.failure().message().empty(), "what is refused is explained");
+    if (!read.is_ok()) return require(!read.failure().message().empty(), "a refusal has a message");
     for (const MeasuredExchange& measured : read.value()) look_at(measured, model);
 }
 

@@ -16,14 +16,13 @@ using exchange::ModelNode;
 
 void run(Input& input) {
     const auto read = exchange::network_from_text(input.text());
-    if (!read.is_ok())
-        return require(!read.failure().message().empty(), "what is refused is explained");
+    if (!read.is_ok()) return require(!read.failure().message().empty(), "a refusal has a message");
     const exchange::NetworkModel& model = read.value();
-    require(exchange::check(model).is_ok(), "what was read passes its check");
+    require(exchange::check(model).is_ok(), "a parsed network passes its check");
     const std::string shown = exchange::text_of(model);
     const auto again = exchange::network_from_text(shown);
     require(again.is_ok() && exchange::text_of(again.value()) == shown,
-            "what is shown means the same");
+            "the shown text parses to the same value");
     exchange::RouteFinder finder(model);
     const ModelNode source = model.nodes / 2;
     for (const ModelNode target : {ModelNode{0}, model.nodes - 1, model.nodes / 3}) {

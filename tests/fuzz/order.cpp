@@ -50,12 +50,12 @@ void look_at(const SendOrder& order) {
 void run(Input& input) {
     const auto read = exchange::order_from_text(input.text(), owner);
     if (!read.is_ok()) {
-        return require(read.failure().message().starts_with("line"),
-                       "what is refused is explained");
+        return require(read.failure().message().starts_with("line"), "a refusal has a message");
     }
     look_at(read.value());
     const auto again = exchange::order_from_text(exchange::text_of(read.value(), owner), owner);
-    require(again.is_ok() && again.value() == read.value(), "what is shown means the same");
+    require(again.is_ok() && again.value() == read.value(),
+            "the shown text parses to the same value");
 }
 
 }  // namespace acp::fuzz

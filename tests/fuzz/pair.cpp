@@ -102,7 +102,7 @@ public:
         net_.drops = {};
         deliver_all();
         const bool is_quiet = net_.settle(120 * s);
-        require(is_quiet, "what is owed comes to an end");
+        require(is_quiet, "all content is acknowledged in time");
         // Both send a frame, so that each learns the other's state.
         for (NodeId node = 0; node < 2; ++node) submit(node, testing::frame_head);
         require(net_.settle(120 * s), "the last words arrive, or it is clear that they never will");
@@ -115,7 +115,7 @@ public:
         require(net_[0].is_severed(1) && net_[1].is_severed(0), "both learn that they are apart");
         // The remaining timeout may be too short for another try after the network works again.
         const Time least = std::min(settings_.connect_timeout_ns, settings_.peer_timeout_ns);
-        require(time_passed_ + between_tries_max >= least, "nobody gives up before its time");
+        require(time_passed_ + between_tries_max >= least, "no peer gives up before its timeout");
     }
 
 private:

@@ -127,12 +127,12 @@ public:
             end_some(nothing);
         }
         hear();
-        require(!rings_.is_closed(honest), "an honest process is heard");
+        require(!rings_.is_closed(honest), "records of an honest process arrive");
         require(taken_ == submitted_ && ended_ == submitted_, "an honest process is served");
         require(rings_.outstanding(honest) == 0, "nothing is outstanding");
         rings_.forget(mad);
         require(rings_.outstanding(mad) == 0 && !rings_.has_commands(),
-                "the mad process keeps nobody awake once it is gone");
+                "a misbehaving process that has ended keeps no thread awake");
     }
 
 private:

@@ -61,7 +61,7 @@ private:
     }
 
     static void resize(std::string& text, std::int64_t bytes) {
-        must(bytes >= 0, "reading what was swapped");
+        must(bytes >= 0, "reading the number of swapped bytes");
         text.resize(static_cast<std::size_t>(bytes));
     }
 

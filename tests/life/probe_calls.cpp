@@ -136,7 +136,7 @@ void forked() {
         if (acp_init(nullptr, nullptr) != -1 || acp_errno() != ACP_ERR_FORKED) _exit(1);
     });
     check(status == 0, "acp_wait and acp_init report in a forked child");
-    check(acp_sync() == 0, "the parent goes on");
+    check(acp_sync() == 0, "acp_sync of the parent succeeds");
     check(acp_finalize() == 0, "acp_finalize");
 }
 
@@ -216,12 +216,15 @@ void failure_of_two_threads() {
     join();
     const acp_handle_t bad = acp_copy(ACP_GA_NULL, acp_query_starter_ga(acp_rank()), 8, now);
     std::thread([] {
-        check(acp_wait(ACP_HANDLE_ALL, -1) == ACP_ERR_ADDRESS, "who waits for all");
-        check(acp_wait(ACP_HANDLE_ALL, -1) == ACP_OK, "is told once");
+        check(acp_wait(ACP_HANDLE_ALL, -1) == ACP_ERR_ADDRESS,
+              "acp_wait for all handles returns the failure");
+        check(acp_wait(ACP_HANDLE_ALL, -1) == ACP_OK,
+              "acp_wait for all handles returns the failure once");
     }).join();
     check(acp_wait(ACP_HANDLE_ALL, -1) == ACP_OK, "it was reported");
-    check(acp_wait(bad, -1) == ACP_ERR_ADDRESS, "who waits for exactly that handle");
-    check(acp_wait(bad, -1) == ACP_OK, "is told once too");
+    check(acp_wait(bad, -1) == ACP_ERR_ADDRESS,
+          "acp_wait for the failed handle returns the failure");
+    check(acp_wait(bad, -1) == ACP_OK, "acp_wait for the failed handle returns the failure once");
     check(acp_finalize() == 0, "acp_finalize");
 }
 
@@ -236,7 +239,7 @@ void others_meet_once_more() {
     check(is_first || acp_errno() == ACP_ERR_STATE, "the code of acp_finalize");
     check(is_first ||
               std::strstr(acp_error_message(), "not made the same collective calls") != nullptr,
-          "the message says what is wrong");
+          "the message names the fault");
 }
 
 // Where ranks carry their meetings themselves, all of them get the error at once, and no rank waits
@@ -248,7 +251,7 @@ void one_finalizes_while_others_meet() {
     check(acp_errno() == ACP_ERR_STATE, "the code");
     check(std::strstr(acp_error_message(),
                       "some ranks have called acp_sync and some acp_finalize") != nullptr,
-          "the message says who did what");
+          "the message names the call and its rank");
     if (acp_rank() != 0) check(acp_finalize() == -1, "one has left");
 }
 
@@ -283,7 +286,7 @@ void cancelled_in_a_call() {
         await(told, 1);
         check(acp_sync() == 0, "acp_sync");
     }
-    check(acp_sync() == 0 && acp_finalize() == 0, "the job goes on");
+    check(acp_sync() == 0 && acp_finalize() == 0, "acp_sync and acp_finalize succeed afterwards");
 }
 
 }  // namespace

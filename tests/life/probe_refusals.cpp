@@ -104,7 +104,8 @@ void expect_a_working_job() {
     check(acp_wait(sent, 10'000'000'000) == ACP_OK, "a copy into the next rank's memory");
     check(acp_sync() == 0, "acp_sync");
     const int before = (rank + acp_procs() - 1) % acp_procs();
-    check(memory[0] == static_cast<std::uint64_t>(before) + 100, "what the rank before has sent");
+    check(memory[0] == static_cast<std::uint64_t>(before) + 100,
+          "the value that the previous rank has put");
     check(acp_unregister_memory(key) == 0, "acp_unregister_memory");
 }
 
@@ -164,7 +165,8 @@ void reset_at_a_moment() {
         return;
     }
     // All ranks have got the failure, so all may join again, in the same epoch.
-    if (argument(2) == "finalize") check(acp_finalize() == -1, "acp_finalize of what was given up");
+    if (argument(2) == "finalize")
+        check(acp_finalize() == -1, "acp_finalize after the job was given up");
     check(acp_init(nullptr, nullptr) == 0, "acp_init after an acp_reset that failed on all");
     expect_a_working_job();
     check(acp_finalize() == 0, "acp_finalize");

@@ -97,7 +97,7 @@ TEST_F(RefusalTest, in_finalize_leaves_all_the_same) {
     sweep("finalize", "refuse", by_agents, 1);
 }
 
-TEST_F(RefusalTest, in_waits_is_told_and_a_later_wait_succeeds) {
+TEST_F(RefusalTest, in_waits_is_reported_and_a_later_wait_succeeds) {
     const Kind checked = {"checked", {}, "ACP_CHECK=on"};
     const Kind nodes_checked = {"nodes, checked", {"--nodes", "3"}, "ACP_CHECK=on"};
     for (const Kind& kind : {on_one_node, by_mailbox, checked, by_agents, nodes_checked})

@@ -108,7 +108,7 @@ TEST(History, wraps_narrow_words) {
     expect_good({narrow, next}, 1);
 }
 
-TEST(History, says_undecided_when_it_may_not_look_further) {
+TEST(History, is_undecided_when_the_search_reaches_its_limit) {
     History history;
     for (std::uint64_t index = 0; index < 12; ++index) {
         history.push_back(write(0, 100, index));

@@ -214,7 +214,7 @@ TEST_P(AtomicsTest, succeed_as_often_as_reported_to_their_initiators) {
     }
     const std::uint64_t all_won = sum(exchange(won));
     EXPECT_EQ(sum(exchange(word.word<std::uint64_t>())), all_won);
-    EXPECT_EQ(word.word<std::uint64_t>(), tries) << "nobody else works on this word";
+    EXPECT_EQ(word.word<std::uint64_t>(), tries) << "no other rank changes this word";
 }
 
 INSTANTIATE_TEST_SUITE_P(kinds,

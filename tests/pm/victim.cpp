@@ -113,7 +113,7 @@ private:
             must(acp_errno() == ACP_ERR_PEER && !has_gone_[source], "acp_receive_pm");
             has_gone_[source] = true;
             if (source != victim_) {
-                must(last_seen_ > 0, "a rank is told to be gone before the victim");
+                must(last_seen_ > 0, "no rank is reported as gone before the victim");
                 return false;
             }
             be_told();
@@ -124,7 +124,7 @@ private:
         std::memcpy(&content, data, sizeof content);
         must(content.number == expected_[source]++, "a message is lost, doubled or out of order");
         last_seen_ += static_cast<int>(content.is_last);
-        must(!has_gone_[source], "a message of a rank after its end was told");
+        must(!has_gone_[source], "no message of a rank arrives after the report of its end");
         if (scheme_ == ACP_PM_POOL && !is_told_ && random_.chance(2)) wait_while_holding();
         must(acp_release_pm(pm_) == 0, "acp_release_pm");
         return true;
@@ -136,7 +136,8 @@ private:
         const auto to = static_cast<int>(random_.below(pm_ranks));
         void* buffer = nullptr;
         const int outcome = acp_wait_buffer_pm(pm_, to, 8000, &buffer, 20'000);
-        must(outcome != ACP_PM_RECEIVE_FIRST, "told to receive while a message is held");
+        must(outcome != ACP_PM_RECEIVE_FIRST,
+             "ACP_PM_RECEIVE_FIRST is not returned while a message is held");
         must(outcome >= 0 || acp_errno() == ACP_ERR_PEER, "acp_wait_buffer_pm");
         if (outcome == 1) fill_and_send(buffer, number_[to], false);
     }

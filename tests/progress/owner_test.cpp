@@ -60,7 +60,7 @@ protected:
         }
         if (absence == Absence::stopped &&
             !(is_one_sided(target_kind) && is_one_sided(source_kind))) {
-            GTEST_SKIP() << "this mode needs the owner, who is stopped";
+            GTEST_SKIP() << "this mode needs the help of the owner, which is stopped";
         }
     }
 };
@@ -98,7 +98,7 @@ TEST_P(AbsentOwnerAtomicsTest, work_on_their_words) {
         GTEST_SKIP() << "atomics on registered memory need the owner's service thread";
     }
     if (absence == Absence::stopped && !is_one_sided(Kind::starter)) {
-        GTEST_SKIP() << "this mode needs the owner, who is stopped";
+        GTEST_SKIP() << "this mode needs the help of the owner, which is stopped";
     }
     const Arena words(kind, 64, arenas_begin);
     const Arena own(Kind::starter, 64, arenas_begin + 64);

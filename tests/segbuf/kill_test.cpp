@@ -33,14 +33,14 @@ protected:
 
     static void expect_all_told(const Job& job) {
         EXPECT_EQ(job.output().find("failed that no"), std::string::npos)
-            << "acp_finalize tells of what segmented buffers had under way:\n"
+            << "acp_finalize reports operations on segmented buffers that had not completed:\n"
             << job.output();
     }
 };
 
 TEST_F(SegbufKillTest, a_rank_that_is_stopped_delays_only_its_partners) {
     const int nodes = number_of("TEST_NODES", 1);
-    if (nodes == segbuf_ranks) GTEST_SKIP() << "who is alone on its node stops its gateway too";
+    if (nodes == segbuf_ranks) GTEST_SKIP() << "a rank alone on its node stops its own gateway too";
     arm_watchdog(240, "a job of which a rank is stopped");
     const auto board = Board<SegbufBoard>::create();
     Job job(options_of(victim_program, nodes, board.environment_entry()));

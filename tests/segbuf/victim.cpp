@@ -103,7 +103,8 @@ private:
             out.make_source(2);
             left_open_.make_destination(0);
             must(acp_connect_segbuf(in.end) == 0 && acp_connect_segbuf(out.end) == 0, "connecting");
-            must(acp_connect_segbuf(left_open_.end) == 0, "connecting what is left open");
+            must(acp_connect_segbuf(left_open_.end) == 0,
+                 "connecting the segmented buffer that stays open");
         }
         note_.is_at_work.store(1, std::memory_order_release);
         for (std::uint64_t number = 0; scene_ == Scene::asking; ++number) {
@@ -123,7 +124,8 @@ private:
         const bool is_leaving_open = is_source && scene_ != Scene::connecting;
         if (is_leaving_open) {
             left_open_.make_source(1);
-            must(acp_connect_segbuf(left_open_.end) == 0, "connecting what is left open");
+            must(acp_connect_segbuf(left_open_.end) == 0,
+                 "connecting the segmented buffer that stays open");
         }
         if (scene_ == Scene::freeing) {
             for (std::uint64_t number = 0; is_source && number < 3; ++number) ring.send(number);

@@ -52,13 +52,13 @@ class Calibrate(unittest.TestCase):
             self.assertAlmostEqual(float(self.time_of(scheduler, pattern, fitted)),
                                    float(self.time_of(scheduler, pattern, truth)), delta=0.3)
 
-    def test_says_what_no_time_depends_on(self):
+    def test_a_rate_on_which_no_time_depends_is_left_unchanged_and_named(self):
         done = self.acpsim("calibrate", self.file("timings", "exchange RR1\npaper EW 872\ntook 100\n"), self.file("guess", GUESS))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"links +5067.000 +5067.000 +no time depends on it: unchanged")
         self.assertIn("\ntorus 5067 6 8\n", done.stdout)
 
-    def test_what_it_refuses(self):
+    def test_timings_and_networks_that_do_not_fit_are_refused(self):
         for timings, network, complaint in (
                 ("exchange standard\n", GUESS, "timings: line 1: exchange RR1|RR2"), ("", GUESS, "timings: nothing was measured"),
                 ("exchange RR1\npaper 8 60\ntook 5\n", "preset\n", "guess: line 1: ")):

@@ -50,7 +50,7 @@ class Plan(unittest.TestCase):
         self.assertLess(times["standard"], 1.01 * times["bound"])
         self.assertEqual((self.folder / "plan.svg").read_text().count("<rect "), 14)
 
-    def test_what_it_refuses(self):
+    def test_patterns_and_networks_that_do_not_fit_are_refused(self):
         for pattern, network, complaint in (
                 ("send 1 0 x\n", TOFU, "pattern: line 1: send, 2 steps, bytes"), ("", TOFU, "pattern: a pattern has one message"),
                 ("send 0 0 8\n", TOFU, "pattern: message 0 goes to its own node"), ("paper 8 60\n", "preset\n", "network: line 1: "),
@@ -67,7 +67,7 @@ class Plan(unittest.TestCase):
         self.assertIn("none: cannot be read", done.stderr)
 
     @unittest.skipIf(HAS_SOLVER, "python3 has OR-tools")
-    def test_it_says_that_there_is_no_exact_solver(self):
+    def test_a_missing_exact_solver_is_reported(self):
         done = self.plan("paper 8 60\n", TOFU, "--exact")
         self.assertEqual(done.returncode, 3)
         self.assertIn("pip install ortools", done.stderr)

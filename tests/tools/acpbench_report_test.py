@@ -134,7 +134,7 @@ class Report(unittest.TestCase):
     def net(self, **more):
         return row(experiment="net", case="put", mode="auto", ranks=2, nodes=2, bytes=8, bandwidth_MBps=0, **more)
 
-    def test_a_figure_beyond_belief_is_neither_met_nor_missed(self):
+    def test_a_figure_that_cannot_be_true_has_no_verdict(self):
         bare = {"name": "bare UDP round trip", "value": 150.0, "unit": "us"}
         page, _, finished = self.page(net=file_of([self.net(ratio=0.0131, yardstick=bare)]))
         # Each word once where it is explained; disturbed also at the figure and in the table.

@@ -92,13 +92,13 @@ class Experiments(unittest.TestCase):
         self.assertEqual({(its["case"], its["mode"], its["bytes"]) for its in rows}, wanted)
         self.assertEqual(len(rows), len(wanted))
 
-    def test_a_job_tells_its_steps_to_who_draws_them(self):
+    def test_a_job_prints_its_steps_as_lines_for_the_program_that_draws_them(self):
         finished = in_job(3, "copy", "--quick", "--sizes", "8", "--no-streams", "--tell-steps")
         self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertIn("step 1/8 ", finished.stdout)
         self.assertIn("step 8/8 ", finished.stdout)
 
-    def test_copy_fine_tells_the_nanoseconds_over_memcpy(self):
+    def test_copy_fine_reports_the_nanoseconds_beyond_memcpy(self):
         rows = self.quick(2, "copy", "--fine", "--max", "4096")
         small = [its for its in rows if its["case"] == "overlapping" and its["bytes"] == 8]
         self.assertIn("over_memcpy_ns", small[0]["extra"])
@@ -109,7 +109,7 @@ class Experiments(unittest.TestCase):
         self.assertEqual(rows[0]["yardstick"]["name"], "cache-line round trip")
         self.assertGreater(rows[0]["extra"]["cpu_us_per_barrier"], 0)
 
-    def test_sync_tells_what_a_late_rank_costs_beside_its_delay(self):
+    def test_sync_reports_the_cost_of_a_late_rank_beyond_its_delay(self):
         rows = self.quick(3, "sync", "--late", "300", "--hogs", "1")
         self.assertIn("extra_us", rows[0]["extra"])
         self.assertGreater(rows[0]["extra"]["mean_us"], 300)
@@ -306,7 +306,7 @@ class Experiments(unittest.TestCase):
                     self.assertLessEqual(rows[0]["extra"]["bytes_over_payload_of_8"], 24)
                     self.assertLessEqual(rows[0]["extra"]["bytes_over_payload_of_40"], 24)
 
-    def test_a_flag_is_timed_by_who_waits_for_it(self):
+    def test_flag_reports_the_times_that_the_waiting_rank_sees(self):
         for nodes, yardstick in ((1, "half a cache-line round trip"), (2, "half a bare UDP round trip")):
             with tempfile.TemporaryDirectory() as folder:
                 path = f"{folder}/flag.json"
@@ -345,12 +345,12 @@ class Experiments(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
-    def test_too_few_ranks_are_told_what_to_type(self):
+    def test_the_refusal_of_too_few_ranks_shows_the_command_to_type(self):
         finished = run(BIN / "acpbench", "copy")
         self.assertEqual(finished.returncode, 2)
         self.assertIn("acprun -n 3", finished.stderr)
 
-    def test_net_on_one_node_is_told_what_to_type(self):
+    def test_the_refusal_of_net_on_one_node_shows_the_command_to_type(self):
         finished = in_job(2, "net", "--quick")
         self.assertEqual(finished.returncode, 2, finished)
         ours = [line for line in finished.stderr.splitlines() if not line.startswith("acprun: ")]
@@ -362,13 +362,13 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(finished.returncode, 2)
         self.assertIn("8192", finished.stderr)
 
-    def test_an_unknown_mode_is_told_which_there_are(self):
+    def test_the_refusal_of_an_unknown_mode_lists_the_modes(self):
         finished = run(BIN / "acpbench", "copy", "--all-modes", "--modes", "older")
         self.assertNotEqual(finished.returncode, 0)
         self.assertIn("older", finished.stderr)
         self.assertIn("new+bypass", finished.stderr)
 
-    def test_a_report_of_nothing_says_how_to_make_something(self):
+    def test_the_refusal_of_an_empty_report_shows_how_to_make_results(self):
         with tempfile.TemporaryDirectory() as folder:
             finished = run(BIN / "acpbench", "report", "--in", folder)
         self.assertNotEqual(finished.returncode, 0)

@@ -93,7 +93,7 @@ class Network(unittest.TestCase):
         self.assertLessEqual(real, most, what)
         self.assertGreaterEqual(real, most * self.LEAST, what)
 
-    def test_gateways_take_what_is_stated_at_start_and_once_all_have_talked(self):
+    def test_gateways_take_the_stated_memory_at_start_and_after_traffic_between_all(self):
         for nodes in (2, 4, 8):
             stated = self.stated(nodes)
             for moment, _, gateway, _ in self.measured(nodes, 16, 8):

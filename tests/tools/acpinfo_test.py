@@ -77,7 +77,7 @@ class Report(unittest.TestCase):
         starts = {re.match(r"  [ +!x] \S+(?: \S+)*  +", row).end() for row in rows}
         self.assertEqual(len(starts), 1, rows)
 
-    def test_says_of_every_path_whether_it_works(self):
+    def test_every_path_is_reported_as_working_or_not(self):
         facts = json_of()["paths"]
         self.assertEqual(set(facts), {"direct", "attach", "mailbox", "udp"})
         for name, fact in facts.items():
@@ -88,7 +88,7 @@ class Report(unittest.TestCase):
                 else:
                     self.assertFalse(fact["text"].startswith("works"), fact)
 
-    def test_tells_what_to_do_where_a_setting_costs_speed(self):
+    def test_a_setting_that_costs_speed_has_a_remedy(self):
         for section in ("paths", "hints"):
             for name, fact in json_of()[section].items():
                 if fact["verdict"] in ("costly", "broken"):

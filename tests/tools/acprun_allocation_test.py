@@ -46,7 +46,7 @@ class Allocation(ToolTest):
         self.assertEqual((result.stdout, result.stderr), (b"x\n" * 3, b""))
         self.assertEqual(acprun(ACT, "print=x", env=env).stdout, b"x\n" * 2)
 
-    def test_what_the_user_says_wins(self):
+    def test_options_of_the_user_override_the_allocation(self):
         env = {"SLURM_JOB_NODELIST": "a,b"}
         self.assertEqual(acprun("--nodes", "1", ACT, "print=x", env=env).stdout, b"x\n")
         self.assertEqual(self.plan(env, "--hosts", "c,d")[0], {"c": "0", "d": "1"})
@@ -55,7 +55,7 @@ class Allocation(ToolTest):
         env = {"SLURM_JOB_NODELIST": "n[1-20]", "SLURM_TASKS_PER_NODE": "128(x20)"}
         self.assertEqual(len(self.plan(env, "-n", "2560")[0]), 20)
 
-    def test_what_is_not_understood_is_refused(self):
+    def test_an_allocation_that_does_not_parse_is_refused(self):
         for env, seen in (({"SLURM_JOB_NODELIST": "n[1-"}, r"SLURM_JOB_NODELIST=n\[1-"),
                           ({"SLURM_JOB_NODELIST": "n[2-1]"}, r"SLURM_JOB_NODELIST=n\[2-1\]"),
                           ({"SLURM_JOB_NODELIST": "a,b", "SLURM_TASKS_PER_NODE": "2(x3)"}, r"SLURM_TASKS_PER_NODE=2\(x3\)"),

@@ -31,7 +31,7 @@ class Attached(ToolTest):
             self.skipTest("this kernel has no memfd_secret")
         self.assertEqual((result.returncode, result.stdout), (0, b"mailbox\nmailbox\n"), result)
 
-    def test_who_insists_gets_an_error(self):
+    def test_a_job_that_requires_attach_gets_an_error(self):
         for variable in ("ACP_REQUIRE", "ACP_INTRANODE"):
             result = acprun("-n", "2", PRIVATE, "main", env={variable: "attach"})
             self.assertIn(b"put: ", result.stdout, result)

@@ -37,7 +37,7 @@ class Doings(ToolTest):
         job.send(signal.SIGINT)
         self.assertEqual(job.finish()[0], 130)
 
-    def test_a_barrier_over_two_nodes_names_who_is_missing_in_which_call(self):
+    def test_a_barrier_over_two_nodes_names_the_missing_ranks_and_their_calls(self):
         job = self.start("-n", "6", "--nodes", "3", RANK, "init", "print=ready", "1:pause", "4:pause", "5:finalize", "sync")
         self.assertEqual(job.read_lines(6), ready(6))
         self.ask_until(job, r"\n  ranks 0,2-3 wait in acp_sync for \d+\.\d s; not there yet: ranks 1,4\n",
@@ -45,7 +45,7 @@ class Doings(ToolTest):
                        r"\n  ranks 1,4: no wait in a call of ACP\n")
         self.end(job)
 
-    def test_ranks_that_have_not_joined_and_that_have_left_are_told(self):
+    def test_ranks_that_have_not_joined_and_that_have_left_are_reported(self):
         job = self.start("-n", "3", "--nodes", "3", RANK, "0:pause", "1:print=ready", "init", "finalize")
         self.assertEqual(job.read_line(), "ready\n")
         self.ask_until(job, r"ranks 1-2 wait in acp_init .* not there yet: rank 0\n", r"rank 0: not called acp_init\n")
@@ -92,18 +92,18 @@ class Doings(ToolTest):
 
     FAILED = r"2 commands failed that no acp_complete or acp_wait has reported; the first: acp_copy by rank 1 on \S+: .*1099511627776"
 
-    def test_failures_that_nobody_completes_are_told_of_a_rank_that_makes_no_call(self):
+    def test_failures_that_no_call_has_completed_are_reported_of_a_rank_in_no_call(self):
         job = self.start("-n", "2", "--nodes", "2", RANK, "init", "1:lose-puts=0", "print=ready", "pause")
         self.assertEqual(job.read_lines(2), ready(2))
         self.ask_until(job, rf"\n  rank 1: {self.FAILED}")
         self.end(job)
 
-    def test_finalize_tells_once_of_failures_that_nobody_completed(self):
+    def test_finalize_reports_once_the_failures_that_no_call_has_completed(self):
         result = acprun("-n", "2", RANK, "init", "1:lose-puts=0", "finalize")
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stderr.decode(), rf"\Aacp: acp_finalize by rank 1 on \S+: {self.FAILED}.*\n\Z")
 
-    def test_finalize_tells_of_no_failure_that_was_reported(self):
+    def test_finalize_does_not_repeat_a_reported_failure(self):
         result = acprun("-n", "2", RANK, "init", "1:complete-put=0", "finalize", env={"ACP_ON_ERROR": "return"})
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 
@@ -112,7 +112,7 @@ class Doings(ToolTest):
         self.ask_until(job, r"\n  rank 0 waits in acp_wait ", r"\n  rank 1 is stopped \(by a signal, or by a debugger\)\n")
         self.end(job)
 
-    def test_a_wait_for_room_is_told_as_one(self):
+    def test_a_wait_for_room_for_commands_is_reported_as_such(self):
         job = self.start_with_rank_1_stopped("flood=1")
         self.ask_until(job, r"\n  rank 0 waits in acp_copy or an atomic \(no room for more commands\) for \d+\.\d s: "
                             r"acp_copy of 8 bytes from rank 0 ")
@@ -124,7 +124,7 @@ class Doings(ToolTest):
         self.assertEqual(job.read_lines(ranks), ready(ranks))
         return job
 
-    def test_calls_on_a_team_are_told_with_their_names_the_team_and_the_rank_that_is_missing(self):
+    def test_calls_on_a_team_are_reported_with_call_team_and_missing_rank(self):
         for ranks, last in ((4, 3), (10, 9)):  # each rank polls each; all enter their leader's barrier
             job = self.start_split(ranks, f"{last}:pause", "team-sync")
             answer = self.ask_until(job, *(rf"\n  rank {rank} waits in acp_sync_team on team 0x[0-9a-f]+ for \d+\.\d s: for rank {last}\n"
@@ -132,35 +132,35 @@ class Doings(ToolTest):
             self.assertEqual(len(set(re.findall("team (0x[0-9a-f]+)", answer))), 1, answer)
             self.end(job)
 
-    def test_different_calls_of_the_members_of_a_team_are_told_side_by_side(self):
+    def test_different_calls_of_the_members_of_a_team_are_reported_side_by_side(self):
         job = self.start("-n", "3", RANK, "init", "print=ready", "0:team-sync", "1:team-broadcast=2", "2:pause")
         self.assertEqual(job.read_lines(3), ready(3))
         self.ask_until(job, r"\n  rank 0 waits in acp_sync_team on the team of all ranks for \d+\.\d s: for rank [12]\n",
                        r"\n  rank 1 waits in acp_broadcast_team of 8 bytes on the team of all ranks for \d+\.\d s: for rank 2\n")
         self.end(job)
 
-    def test_a_call_on_a_team_that_does_not_block_is_told_with_its_own_name(self):
+    def test_a_non_blocking_call_on_a_team_is_reported_with_its_own_name(self):
         job = self.start_split(2, "1:pause", "team-nbsync")
         self.ask_until(job, r"\n  rank 0 waits in acp_nbsync_team on team 0x[0-9a-f]+ for \d+\.\d s: for rank 1\n")
         self.end(job)
 
-    def test_a_member_that_holds_up_those_that_run_ahead_is_named(self):
+    def test_a_member_for_which_faster_members_wait_is_named(self):
         job = self.start_split(3, "2:pause", *["team-broadcast=0"] * 20)
         self.ask_until(job, r"\n  rank 0 waits in acp_broadcast_team of 8 bytes on team 0x[0-9a-f]+ for \d+\.\d s: for rank 2\n")
         self.end(job)
 
-    def test_the_timeout_tells_the_same(self):
+    def test_the_timeout_reports_the_waits_of_all_ranks(self):
         result = acprun("-n", "2", "--nodes", "2", "--timeout", "8", RANK, "init", "1:pause", "sync")
         self.assert_fails(result, 124, "ranks 0-1 were still running; the job was ended\n"
                                        r"  rank 0 waits in acp_sync for \d+\.\d s; not there yet: rank 1\n")
 
-    def test_plain_programs_are_told_to_be_plain(self):
+    def test_a_job_without_acp_init_is_reported_as_one(self):
         job = self.start("-n", "2", RANK, "print=ready", "pause")
         self.assertEqual(job.read_lines(2), ready(2))
         self.ask_until(job, r"\Aacprun: asked by SIGUSR2: no rank has called acp_init\n\Z")
         self.end(job)
 
-    def test_of_ranks_whose_agent_does_not_answer_nothing_is_claimed(self):
+    def test_nothing_is_reported_of_ranks_whose_agent_does_not_answer(self):
         job = self.start("-n", "2", RANK, "init", "print=ready", "pause")
         self.assertEqual(job.read_lines(2), ready(2))
         stopped = job.agent()
@@ -180,7 +180,7 @@ class Doings(ToolTest):
 
 
 class Endings(ToolTest):
-    def test_a_rank_that_an_error_ends_is_told_once_and_is_no_crash(self):
+    def test_a_rank_that_an_error_ends_is_reported_once_and_is_no_crash(self):
         result = acprun("-n", "2", RANK, "init", "0:complete-put=1", "pause", env={"ACP_ON_ERROR": "fatal"})
         error = result.stderr.decode()
         self.assertEqual(result.returncode, 134, error)
@@ -198,7 +198,7 @@ class Endings(ToolTest):
         self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) gave up because of the error it told")
         self.assertNotIn("ulimit", error)
 
-    def test_an_abort_in_a_forked_child_is_told_of_a_process(self):
+    def test_an_abort_in_a_forked_child_is_reported_of_a_process_and_not_of_a_rank(self):
         result = acprun("-n", "2", RANK, "init", "0:abort-in-child=why", "finalize")
         self.assertRegex(result.stderr.decode(), r"\Aacp: process \d+ on \S+ aborts: why")
         self.assertEqual(result.returncode, 0)
@@ -232,7 +232,7 @@ class Endings(ToolTest):
         key = lines[2].removeprefix("key ")
         self.assertRegex(lines[3], rf"acp_unregister_memory by rank 0 on \S+: .* has ended: {key}$")
 
-    def test_two_threads_in_a_collective_call_are_told(self):
+    def test_a_collective_call_while_another_thread_is_in_one_is_reported(self):
         result = acprun("-n", "2", RANK, "init", "0:sync-twice", "1:await-note", "1:sync", "finalize")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count(b"acp_sync while acp_sync is under way in this process"), 1, result.stdout)
@@ -258,14 +258,14 @@ class HangTimeout(ToolTest):
         for pattern in patterns:
             self.assertRegex(job.process.stderr.readline().decode(), "^  " + pattern + "\n$")
 
-    def test_a_barrier_is_told_once_with_who_is_missing(self):
+    def test_a_barrier_is_reported_once_with_the_missing_ranks(self):
         job = self.start_waiting("-n", "3", RANK, "init", "print=ready", "0:await-line", "sync", "finalize", ranks=3)
         self.assert_tells(job, r"ranks 1-2 wait in acp_sync for 0\.\d s; not there yet: rank 0",
                           "rank 0: no wait in a call of ACP")
         self.tell_go(job)
         self.assertEqual(job.finish(), (0, "", ""))
 
-    def test_ranks_of_all_nodes_are_told(self):
+    def test_ranks_of_all_nodes_are_reported(self):
         job = self.start_waiting("-n", "3", "--nodes", "3", RANK, "init", "print=ready", "0:await-line", "sync",
                                  "finalize", ranks=3)
         self.assert_tells(job, r"ranks 1-2 wait in acp_sync for 0\.\d s; not there yet: rank 0",
@@ -273,7 +273,7 @@ class HangTimeout(ToolTest):
         self.tell_go(job)
         self.assertEqual(job.finish(), (0, "", ""))
 
-    def test_a_command_says_for_whom_it_waits(self):
+    def test_the_wait_for_a_command_names_the_rank_that_holds_it_up(self):
         job = self.start_waiting("-n", "2", "--nodes", "2", RANK, "init", "print=ready", "1:pause", "await-line", "get=1",
                                  "finalize")
         stop(job.rank(1))
@@ -300,7 +300,7 @@ class HangTimeout(ToolTest):
         self.expect_told(r"acp_wait_plan .* for (0\.[3-9]|[1-9]\d*\.\d) s: for rank 1", RANK, "init", "plan-make", "1:pause",
                          "plan-wait", ACP_CHECK="1")
 
-    def test_a_wait_that_lasts_is_told_once(self):
+    def test_a_wait_that_lasts_is_reported_once(self):
         job = self.start_waiting("-n", "2", RANK, "init", "print=ready", "0:await-line", "sync", "finalize")
         self.assert_tells(job, "rank 1 waits in acp_sync .*", "rank 0: .*")
         time.sleep(1.5)  # five times as long: a second call would have been made
@@ -317,7 +317,7 @@ class HangTimeout(ToolTest):
 
 
 class Check(ToolTest):
-    def test_mistakes_are_told_once_per_place_with_the_place(self):
+    def test_mistakes_are_reported_once_per_place_in_the_program(self):
         result = acprun("-n", "1", RANK, "init", "make-mistakes", "finalize", env={"ACP_CHECK": "1"})
         lines = result.stderr.decode().splitlines()
         self.assertEqual((result.returncode, len(lines)), (0, 2), result.stderr)
@@ -325,7 +325,7 @@ class Check(ToolTest):
                                    rf"called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
         self.assertRegex(lines[1], r"acp_wait is given 4886718345, a handle that no call has returned; called from ")
 
-    def test_a_long_wait_for_a_word_is_told_with_the_place_of_the_call(self):
+    def test_a_long_wait_for_a_word_is_reported_with_the_place_of_the_call(self):
         job = self.start("-n", "1", RANK, "init", "wait-word=7", env={"ACP_CHECK": "1"})
         line = job.process.stderr.readline().decode()
         self.assertRegex(line, r"ACP_CHECK: rank 0 on \S+: acp_wait_word waits for 2 s: until its word of 8 bytes at 0x[0-9a-f]+ "
@@ -347,7 +347,7 @@ class Check(ToolTest):
         self.assertRegex(lines[4], "^acp_copy_strided: the target of range 0 overlaps the target of range 1 ")
         self.assertRegex(lines[5], "^acp_put of 64 bytes whose source and target overlap: ")
 
-    def test_a_source_that_changes_before_its_put_has_ended_is_told_at_every_length(self):
+    def test_a_source_changed_before_its_put_has_ended_is_reported_at_every_length(self):
         result = acprun("-n", "2", "--nodes", "2", RANK, "init", "0:change-sources", "finalize", env={"ACP_CHECK": "1"})
         lines = [line.split(": ", 3)[-1] for line in result.stderr.decode().splitlines()]
         self.assertEqual((result.returncode, len(lines)), (0, 3), result.stderr)
@@ -355,11 +355,11 @@ class Check(ToolTest):
             self.assertRegex(line, rf"^the source of acp_put of {size} bytes changed before the put had ended: it is {size} bytes "
                                    rf"of this process at 0x[0-9a-f]+; .*; called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
 
-    def test_what_lies_apart_and_what_is_copied_onto_itself_is_no_mistake(self):
+    def test_separate_buffers_and_copies_onto_themselves_are_no_overlaps(self):
         result = acprun("-n", "1", RANK, "init", "avoid-overlaps", "finalize", env={"ACP_CHECK": "1"})
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 
-    def test_without_it_nothing_is_told(self):
+    def test_without_acp_check_no_mistake_is_reported(self):
         result = acprun("-n", "1", RANK, "init", "make-mistakes", "make-overlaps", "finalize")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 

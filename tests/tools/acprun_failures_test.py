@@ -54,7 +54,7 @@ class Joining(ToolTest):
     def test_programs_without_acp_need_not_join(self):
         self.assertEqual(acprun("-n", "4", ACT, "1:exit=0").returncode, 0)
 
-    def test_a_rank_that_ends_before_joining_fails_those_who_wait(self):
+    def test_a_rank_that_ends_before_joining_fails_the_waiting_ranks(self):
         for _ in range(10):
             result = acprun("-n", "3", "--on-failure=continue", MEMBER, "1:exit=0", "join", "outlive", "exit=7")
             self.assertEqual(result.stdout.count(b": rank 1 "), 2, result)
@@ -80,14 +80,14 @@ class Joining(ToolTest):
                         os.kill(pid, signal.SIGCONT)
                         return
 
-    def test_an_end_after_leaving_harms_nobody(self):
+    def test_a_rank_that_fails_after_leaving_does_not_end_the_others(self):
         result = acprun("-n", "3", MEMBER, "join", "meet", "leave", "1:exit=3", "print=done")
         self.assert_fails(result, 3, "rank 1 .* exited with code 3 after acp_finalize\n")
         self.assertEqual(result.stdout, b"done\n" * 2)
 
 
 class Continue(ToolTest):
-    def test_others_are_told_and_run_on(self):
+    def test_other_ranks_get_an_error_and_continue(self):
         result = acprun("-n", "4", "--on-failure=continue", MEMBER, "join", "meet", "2:signal=9", "outlive",
                         "print=ran on", "leave")
         self.assert_fails(result, 137, "rank 2 .* signal 9")
@@ -113,7 +113,7 @@ class Continue(ToolTest):
 
 
 class Families(ToolTest):
-    def test_what_ranks_leave_behind_is_ended(self):
+    def test_processes_that_ranks_leave_behind_are_ended(self):
         job = self.start("-n", "3", ACT, "fork", "fork", "print=done")
         self.assertEqual(job.finish()[:2], (0, "done\n" * 3))
         self.assert_nobody_is_left(job)

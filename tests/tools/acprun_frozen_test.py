@@ -76,7 +76,7 @@ class SeveralNodes(FrozenTest):
         os.close(write)
         self.assert_ended(job, 3, rf"the agent of node 1 .*{SILENCE}", "rank 0 .* exited with code 3")
 
-    def test_the_time_limit_names_who_still_ran_as_far_as_it_is_known(self):
+    def test_the_time_limit_names_the_running_ranks_of_nodes_that_answer(self):
         job, write = self.start_stopped("--timeout", "2")
         self.assert_ended(job, 124, rf"the agent of node 1 .*{SILENCE}",
                           r"timeout of 2 s: ranks 0-1 were still running")
@@ -84,7 +84,7 @@ class SeveralNodes(FrozenTest):
 
 
 class Asked(FrozenTest):
-    def test_who_fails_on_a_node_that_hears_of_the_end_late_has_not_failed(self):
+    def test_a_rank_killed_on_a_node_that_gets_the_end_late_is_no_failure(self):
         job = self.start("-n", "2", "--nodes", "2", ACT, "print=ready", "pause")
         self.assertEqual(job.read_lines(2), ready(2))
         first, late = job.rank(0), job.agent_of(1)
@@ -124,19 +124,19 @@ class OtherHosts(FrozenTest):
         self.assert_ended(job, 69, r"other nodes are done, and the agent of alpha has not answered for 5 s",
                           r"alpha did not answer for 15 s: the connection was dropped")
 
-    def test_what_stands_for_acprun_there_while_the_job_ends_by_itself(self):
+    def test_a_frozen_relay_on_the_host_while_the_job_ends_by_itself(self):
         self.check_that_ends_by_itself(lambda words: "--relay" in words)
 
-    def test_the_agent_there_while_the_job_ends_by_itself(self):
+    def test_a_frozen_agent_on_the_host_while_the_job_ends_by_itself(self):
         self.check_that_ends_by_itself(lambda words: words[0].endswith("acp-agent"))
 
-    def test_what_stands_for_it_here(self):
+    def test_a_frozen_process_that_reaches_the_host(self):
         self.check(lambda words: "--reach" in words)
 
-    def test_what_stands_for_acprun_there(self):
+    def test_a_frozen_relay_on_the_host(self):
         self.check(lambda words: "--relay" in words)
 
-    def test_the_agent_there(self):
+    def test_a_frozen_agent_on_the_host(self):
         self.check(lambda words: "--reach" not in words and "--relay" not in words)
 
 

@@ -90,7 +90,7 @@ class HostFiles(ToolTest):
             for option in ("-machinefile", "-nodefile", "--hostfile"):
                 self.assertEqual(nodes_of(option, file.name), ["a 0", "b 1"])
 
-    def test_mistakes_are_told_with_line_and_place(self):
+    def test_mistakes_are_reported_with_line_and_place(self):
         for text, line, problem, column in (
                 ("a\nb slots=x\n", 2, "slots are a number from 1 to 1024, not \"x\"", 8),
                 ("a\n\n# no\nc 4\n", 4, "after a host comes slots=N, not \"4\"", 2),
@@ -140,7 +140,7 @@ class Reaching(ToolTest):
                         "variable=SHAPE", env={"COLOUR": "red", "SHAPE": "round", "ACP_REPORT": "0"})
         self.assertEqual(sorted(result.stdout.splitlines()), sorted([b"red", b"0", b"not set"] * 2))
 
-    def test_what_a_login_prints_does_not_disturb(self):
+    def test_the_output_of_a_login_shell_is_ignored(self):
         result = acprun("--hosts", "noisy1,noisy2", *BY_STUB, ACT, "print=x")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"x\n" * 2, b""))
 
@@ -159,7 +159,7 @@ class Reaching(ToolTest):
             job = self.start("--hosts", "a,b", *BY_STUB, "cat", stdin=file)
             self.assertEqual(job.finish()[1].encode(), content)
 
-    def test_who_writes_the_input_notices_that_rank_0_reads_no_more(self):
+    def test_the_writer_of_the_input_gets_epipe_once_rank_0_has_closed_it(self):
         job = self.start("--hosts", "a,b", *BY_STUB, ACT, "read", "close=0", "print=closed", "pause",
                          stdin=subprocess.PIPE)
         job.process.stdin.write(b"line\n")
@@ -244,7 +244,7 @@ class Failing(ToolTest):
         self.assertEqual(code, 69)
         self.assertRegex(error, rf"\Aacprun: (gated|b): cannot enter {gone}: No such file or directory\n\Z")
 
-    def test_a_missing_ssh_is_said_before_anything_starts(self):
+    def test_a_missing_ssh_is_reported_before_any_process_starts(self):
         self.assert_fails(acprun("--hosts", "a,b", "--ssh", "no-such-ssh -p 22", ACT), 69, "--ssh: .*no-such-ssh")
 
     def test_an_interrupt_while_hosts_are_reached_ends_at_once(self):
@@ -260,7 +260,7 @@ class Failing(ToolTest):
             self.assert_fails(acprun("--timeout", "0.2", "--hosts", hosts, *BY_STUB, ACT, "pause"), 124,
                               "no rank was still running")
 
-    def test_a_host_without_a_fitting_address_is_named_whichever_it_is(self):
+    def test_each_host_without_a_fitting_address_is_named(self):
         job = self.start("--net", "127.0.0.0/8", "--hosts", "a,b,moved", *BY_STUB, ACT, "print=here",
                          env={"STUB_INTERFACES": "eth9 10.9.9.9/8 c"})
         self.assert_ends_for(job, r"\Aacprun: moved: no address of this machine fits --net 127.0.0.0/8; there are eth9 10.9.9.9\n\Z")
@@ -294,7 +294,7 @@ class Failing(ToolTest):
             # The gate stays closed.
             self.assert_ends_for(job, rf"acprun: the agent of heard \(process {agent}\) .*before the job was over")
 
-    def test_an_agent_that_dies_before_it_is_told_where_to_listen_ends_the_start(self):
+    def test_an_agent_that_dies_before_it_gets_its_addresses_ends_the_start(self):
         with tempfile.TemporaryDirectory() as folder:
             job, agent = self.start_with_one_host_ready(folder)
             stop(agent)
@@ -303,7 +303,7 @@ class Failing(ToolTest):
             os.kill(agent, signal.SIGKILL)
             self.assert_ends_for(job, rf"acprun: the agent of heard \(process {agent}\) .*before the job was over")
 
-    def test_an_agent_that_is_stopped_before_it_is_told_where_to_listen_ends_the_start_in_time(self):
+    def test_an_agent_stopped_before_it_gets_its_addresses_ends_the_start_in_time(self):
         with tempfile.TemporaryDirectory() as folder:
             job, agent = self.start_with_one_host_ready(folder, "--ssh-timeout", "10")
             stop(agent)
@@ -333,7 +333,7 @@ class Failing(ToolTest):
             told += os.read(descriptor, 65536).decode(errors="replace")
         return told
 
-    def test_a_terminal_shows_how_far_the_start_is_and_the_line_goes(self):
+    def test_a_terminal_shows_the_progress_of_the_start_and_removes_the_line(self):
         near, far = pty.openpty()
         self.addCleanup(os.close, near)
         with tempfile.TemporaryDirectory() as folder:
@@ -345,7 +345,7 @@ class Failing(ToolTest):
             rest = self.read_until(near, r"\r\x1b\[K\Z")
             self.assertNotIn("\n", rest)
 
-    def test_in_a_pipe_a_start_that_takes_long_is_told_once_and_then_who_is_missing(self):
+    def test_in_a_pipe_a_long_start_is_reported_once_and_then_the_missing_hosts(self):
         with tempfile.TemporaryDirectory() as folder:
             job = self.start("--hosts", "gated,b", *BY_STUB, ACT, "print=here",
                              env={**self.gate(folder), "ACP_HANG_TIMEOUT": "12"})

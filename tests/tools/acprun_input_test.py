@@ -11,7 +11,7 @@ from support import ACPRUN, ACT, WATCHDOG_S, ToolTest, acprun, clean_environment
 
 
 class Input(ToolTest):
-    def test_goes_to_rank_0_alone(self):
+    def test_input_goes_to_rank_0_alone(self):
         result = acprun("-n", "3", "--tag", ACT, "read", input=b"hello\nmore\n")
         self.assertEqual(sorted(result.stdout.splitlines()), [b"[0] hello", b"[1] end of input", b"[2] end of input"])
 
@@ -23,16 +23,16 @@ class Input(ToolTest):
         data = os.urandom(5_000_000)
         self.assertEqual(acprun("-n", "2", "sh", "-c", "[ $ACP_RANK = 1 ] || cat", input=data).stdout, data)
 
-    def test_what_rank_0_does_not_read_is_left_for_others(self):
+    def test_input_that_rank_0_does_not_read_stays_for_the_next_reader(self):
         result = subprocess.run(["sh", "-c", f"{ACPRUN} -n 2 {ACT} read; cat"], input=b"first\nsecond\n",
                                 capture_output=True, timeout=WATCHDOG_S, env=clean_environment())
         self.assertEqual(sorted(result.stdout.splitlines()), [b"end of input", b"first", b"second"])
 
-    def test_a_job_that_does_not_read_ends_although_its_input_goes_on(self):
+    def test_a_job_that_does_not_read_ends_although_its_input_stays_open(self):
         job = self.start("-n", "2", ACT, "print=done", stdin=subprocess.PIPE)
         self.assertEqual(job.process.wait(WATCHDOG_S), 0)
 
-    def test_whoever_writes_notices_that_rank_0_reads_no_more(self):
+    def test_the_writer_gets_epipe_once_rank_0_has_closed_its_input(self):
         job = self.start("-n", "2", ACT, "close=0", "print=ready", "pause", stdin=subprocess.PIPE)
         job.read_lines(2)
         with self.assertRaises(BrokenPipeError):
@@ -74,7 +74,7 @@ class Terminal(ToolTest):
             line += os.read(terminal, 1)
         return line
 
-    def test_what_is_typed_reaches_rank_0(self):
+    def test_typed_lines_reach_rank_0(self):
         job, terminal = self.start_on_terminal("-n", "2", ACT, "0:print=name?", "0:read", "0:read")
         self.assertEqual(self.read_line(terminal), b"name?\n")
         os.write(terminal, b"Ada\n")
@@ -93,7 +93,7 @@ class Terminal(ToolTest):
         self.assertEqual(self.read_line(terminal), b"Ada\n")
         self.assertEqual(job.process.wait(WATCHDOG_S), 0)
 
-    def test_in_the_background_it_is_left_to_others_until_the_job_comes_to_the_front(self):
+    def test_a_background_job_does_not_read_the_terminal_until_it_is_in_the_foreground(self):
         ours, theirs = self.open_terminal()
         # A shell in small: it starts the job in a group of its own, reads a line itself, then lets it go first.
         shell = "\n".join((
@@ -116,7 +116,7 @@ class Terminal(ToolTest):
         self.assertEqual(self.read_line(ours), b"job ended with 0\n")
         self.assertEqual(process.wait(WATCHDOG_S), 0)
 
-    def test_its_width_is_told(self):
+    def test_the_width_of_the_terminal_is_passed_to_ranks(self):
         _, terminal = self.start_on_terminal("-n", "1", ACT, "variable=ACP_TERMINAL")
         self.assertEqual(self.read_line(terminal), b"132\n")
 

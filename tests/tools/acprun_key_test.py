@@ -105,21 +105,21 @@ class Key(ToolTest):
         for name, form in forms(key).items():
             self.assertNotIn(form, content, f"the key, {name}, in {where}")
 
-    def test_it_is_in_no_argument_and_no_environment(self):
+    def test_the_key_is_in_no_argument_and_no_environment(self):
         job, key = self.start_tapped()
         for pid, name in marked_processes(job.mark).items():
             for file in ("cmdline", "environ"):
                 with open(f"/proc/{pid}/{file}", "rb") as content:
                     self.search(content.read(), key, f"{file} of {name}")
 
-    def test_it_is_in_nothing_that_is_printed(self):
+    def test_the_key_is_in_no_output(self):
         job, key = self.start_tapped()
         os.kill(job.agent_of(0), signal.SIGKILL)
         code, out, error = job.finish()
         self.assertEqual(code, 69)
         self.search(out.encode() + error.encode(), key, "the output")
 
-    def test_it_is_in_no_memory_that_a_core_dump_would_hold(self):
+    def test_the_key_is_in_no_memory_that_a_core_dump_contains(self):
         job, key = self.start_tapped()
         searched = 0
         for pid, name in marked_processes(job.mark).items():

@@ -53,18 +53,18 @@ class Launchers(ToolTest):
         self.assert_whole(self.run_beside(*WHOLE_JOB, stubs=("blaunch",), env=LSF), 3)
         self.assertRegex(" ".join(self.calls()), r"^blaunch b exec '.*acp-agent' --relay$")
 
-    def test_hosts_that_the_user_names_are_reached_as_those_of_the_job_if_they_are(self):
+    def test_named_hosts_of_the_allocation_are_reached_by_its_launcher_and_others_by_ssh(self):
         self.assert_whole(self.run_beside("--hosts", f"{HERE},c", *WHOLE_JOB, env=SLURM), 2)
         self.assertIn("--nodelist=c ", "\n".join(self.calls()))
         # "--" comes behind the options of ssh, which the stub does not know: the stub takes it for the host and prints it
         result = acprun("--hosts", "b,elsewhere", "--ssh", SSH_STUB, "--dry-run", ACT, env=SLURM)
         self.assertIn(f"by {SSH_STUB}", result.stdout.decode())
 
-    def test_what_the_user_says_wins(self):
+    def test_the_ssh_option_overrides_the_launcher_of_the_allocation(self):
         self.assert_whole(self.run_beside("--ssh", SSH_STUB, *WHOLE_JOB, env=SLURM), 3)
         self.assertEqual(self.calls(), [])
 
-    def test_without_srun_ssh_is_taken_and_told(self):
+    def test_without_srun_acprun_uses_ssh_and_reports_that(self):
         result = self.run_beside("--dry-run", ACT, stubs=("ssh",), env=SLURM)
         self.assertEqual(result.returncode, 0, result)
         self.assertRegex(result.stderr.decode(), "there is no srun in PATH: the hosts are reached by ssh")

@@ -15,11 +15,11 @@ class Library(ToolTest):
     def test_a_program_without_a_launcher_is_a_job_of_one(self):
         self.assertEqual(os.popen(f"env -u ACP_RANK -u ACP_NODE_FD {RANK} init who finalize").read(), "0 of 1\n")
 
-    def test_an_unknown_variable_is_told_once_and_not_by_every_rank(self):
+    def test_an_unknown_variable_is_reported_once_and_not_by_every_rank(self):
         result = acprun("-n", "4", RANK, "init", "finalize", env={"ACP_MAILBOXX": "mpsc"})
         self.assertEqual((result.returncode, result.stderr.count(b"ACP_MAILBOXX")), (0, 1), result.stderr)
 
-    def test_an_argument_that_comes_too_late_for_the_job_is_told_once(self):
+    def test_an_argument_that_acprun_has_already_fixed_is_reported_once(self):
         late = ("--acp-starter-size", "1M", "--acp-report=0", "--acp-peer-timeout", "3")
         result = acprun("-n", "3", PRIVATE, "nothing", *late)
         lines = result.stderr.decode().splitlines()
@@ -28,7 +28,7 @@ class Library(ToolTest):
                       "whole job; acprun -x ACP_STARTER_SIZE=1M", lines[0])
         self.assertIn("--acp-peer-timeout 3 has no effect", lines[1])
 
-    def test_an_argument_that_says_what_the_job_has_is_not_told(self):
+    def test_an_argument_with_the_value_that_the_job_has_is_not_reported(self):
         result = acprun("-n", "2", "-x", "ACP_STARTER_SIZE=1M", PRIVATE, "nothing", "--acp-starter-size", "1024k")
         self.assertEqual((result.returncode, result.stderr), (0, b""), result)
 
@@ -70,18 +70,18 @@ class Library(ToolTest):
         result = acprun("-n", "2", "--on-failure=continue", RANK, "1:exit=0", "init")
         self.assertRegex(result.stdout.decode(), r"init: .*: rank 1 .* exited with code 0 without acp_init")
 
-    def test_a_later_initialisation_names_a_rank_that_left_in_order_and_is_gone(self):
+    def test_a_later_initialisation_names_a_rank_that_has_finalized_and_exited(self):
         result = acprun("-n", "3", "--on-failure=continue", RANK, "init", "sync", "finalize", "1:exit=0", "init")
         lines = result.stdout.decode().splitlines()
         self.assertEqual(len(lines), 2, lines)
         for line in lines:
             self.assertRegex(line, r"^init: .*: rank 1 .* exited with code 0 after acp_finalize")
 
-    def test_who_left_in_order_and_is_gone_fails_nobody(self):
+    def test_a_rank_that_has_finalized_and_exited_fails_no_other(self):
         result = acprun("-n", "3", RANK, "init", "sync", "finalize", "1:exit=0", "print=on")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"on\n" * 2, b""))
 
-    def test_a_failure_is_told_by_the_rank_a_reset_gave(self):
+    def test_a_failure_is_reported_with_the_rank_after_a_reset(self):
         result = acprun("-n", "3", RANK, "init", "reset=1", "2:signal=9", "sync", "pause")  # rank 2 is now rank 0
         self.assert_fails(result, 137, "rank 0 .* signal 9")
 

@@ -175,7 +175,7 @@ class Networks(ToolTest):
 
 @unittest.skipUnless(os.getuid() == 0 and may_make_networks(), "takes root to give it up")
 class Unprivileged(ToolTest):
-    def test_without_the_right_it_is_said_what_it_takes(self):
+    def test_without_root_the_refusal_names_the_needed_privilege(self):
         def give_up():
             os.setgroups([])
             os.setresgid(65534, 65534, 65534)

@@ -54,7 +54,7 @@ class Pausing(ToolTest):
             kill(pid)
         job.wait_until_gone()
 
-    def test_a_rank_of_another_node_takes_the_job_with_it(self):
+    def test_a_killed_rank_of_another_node_ends_the_job(self):
         for nodes, place in ((EMULATED, ", node 1"), (HOSTS, "on b")):
             job = self.start_pausing(nodes)
             kill(job.rank(2))
@@ -70,7 +70,7 @@ class Pausing(ToolTest):
         kill(job.process.pid)
         job.wait_until_gone()
 
-    def test_an_agent_that_dies_on_a_host_is_told(self):
+    def test_an_agent_that_dies_on_a_host_is_reported(self):
         job = self.start_pausing(HOSTS)
         agent = job.agent_of(2)
         kill(agent)
@@ -79,7 +79,7 @@ class Pausing(ToolTest):
         self.assertRegex(error, rf"the agent of b \(process {agent}\) exited with code 137 before the job was over")
         self.assert_nobody_is_left(job)
 
-    def test_a_connection_that_breaks_is_told(self):
+    def test_a_connection_that_breaks_is_reported(self):
         job = self.start_pausing(HOSTS)
         relay = parent_of(parent_of(job.agent_of(2)))  # over the keeper
         kill(relay)
@@ -88,7 +88,7 @@ class Pausing(ToolTest):
         self.assertRegex(error, "acprun: b: the connection was lost")
         job.wait_until_gone()
 
-    def test_what_stands_for_a_host_here_may_die(self):
+    def test_the_death_of_the_process_that_reaches_a_host_ends_the_job(self):
         job = self.start_pausing(HOSTS)
         here = next(pid for pid, name in marked_processes(job.mark).items()
                     if name == "acp-agent" and parent_of(pid) == job.process.pid)
@@ -130,7 +130,7 @@ class Causes(ToolTest):
         self.assert_nobody_is_left(job)
         return code, error
 
-    def test_a_signal_is_told_before_the_exit_that_was_heard_of_first(self):
+    def test_a_signal_is_reported_before_an_exit_whose_report_arrived_first(self):
         for order in ((1, 0), (0, 1)):
             for number in (signal.SIGKILL, signal.SIGSEGV):
                 with self.subTest(order=order, signal=number):
@@ -153,7 +153,7 @@ class FirstContact(ToolTest):
         job.process.stdin.flush()
         return job
 
-    def test_who_is_stopped_before_anybody_met_it_is_waited_for(self):
+    def test_a_rank_stopped_before_its_first_message_is_waited_for(self):
         for timeout in ("0", "60"):
             job = self.start_stopped(RANK, "init", "print=ready", "0:await-line", "0:put=1", "sync", "finalize",
                                      env={"ACP_PEER_TIMEOUT": timeout})
@@ -162,7 +162,7 @@ class FirstContact(ToolTest):
             os.kill(job.rank(1), signal.SIGCONT)
             self.assertEqual(job.finish(), (0, "", ""))
 
-    def test_who_stays_stopped_is_lost_after_the_users_time(self):
+    def test_a_rank_that_stays_stopped_is_lost_after_the_peer_timeout(self):
         job = self.start_stopped("--on-failure=continue", RANK, "init", "print=ready", "0:await-line", "0:put=1",
                                  "0:print=over", "0:exit=0", "1:pause", env={"ACP_PEER_TIMEOUT": "1"})
         self.assertRegex(job.read_line(), "put: .*(could not be reached|has not answered)")

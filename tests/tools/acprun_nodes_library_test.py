@@ -19,12 +19,12 @@ class Library(ToolTest):
             self.assertEqual(sorted(result.stdout.splitlines()), [b"%d of 4" % rank for rank in range(4)])
 
     @unittest.skipUnless(os.getuid() == 0, "network namespaces take root: not tested with networks of their own")
-    def test_they_do_over_networks_of_their_own(self):
+    def test_ranks_of_several_nodes_join_over_private_networks(self):
         result = acprun("-n", "4", "--nodes", "2", "--netns", RANK, "init", "who", "sync", "finalize")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertEqual(sorted(result.stdout.splitlines()), [b"%d of 4" % rank for rank in range(4)])
 
-    def test_they_may_join_again(self):
+    def test_ranks_may_join_again_after_finalize(self):
         result = acprun("-n", "4", "--nodes", "2", RANK, "init", "sync", "finalize", "init", "sync", "who", "finalize")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertEqual(len(result.stdout.splitlines()), 4)
@@ -66,7 +66,7 @@ class Library(ToolTest):
                 self.assertEqual((result.returncode, result.stdout), (69, b""))
                 self.assertIn(b"libcrypto", result.stderr)
 
-    def test_ranks_that_make_different_collective_calls_are_told_so_and_go_on(self):
+    def test_ranks_in_different_collective_calls_get_an_error_and_continue(self):
         for calls in (("0:sync", "1:reset"), ("0:reset", "1:sync"), ("0:sync", "1:finalize")):
             result = acprun("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "init", "sync", *calls, "sync", "finalize")
             self.assertIn(b"they have not made the same collective calls", result.stdout, calls)
@@ -98,7 +98,7 @@ class Library(ToolTest):
         os.kill(job.rank(1), signal.SIGCONT)
         job.finish()
 
-    def test_a_rank_that_never_joins_is_told_to_those_who_wait_elsewhere(self):
+    def test_ranks_of_other_nodes_get_an_error_for_a_rank_that_never_joins(self):
         result = acprun("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "1:exit=0", "init", "exit=7")
         self.assertRegex(result.stdout.decode(), r"\Ainit: .*rank 1 on node 1")
         self.assertEqual(result.returncode, 7)
@@ -116,7 +116,7 @@ class Library(ToolTest):
                                                  r"program has closed descriptor \d+, which it did not open\n\Z")
         self.assertEqual((result.returncode, result.stdout), (0, b""))
 
-    def test_ends_after_finalize_harm_nobody(self):
+    def test_ranks_that_end_after_finalize_fail_no_other(self):
         result = acprun("-n", "4", "--nodes", "4", RANK, "init", "finalize", "2:exit=3", "print=done")
         self.assert_fails(result, 3, "rank 2 .* exited with code 3 after acp_finalize")
         self.assertEqual(result.stdout, b"done\n" * 3)

@@ -74,7 +74,7 @@ class Placement(ToolTest):
         first.send(signal.SIGKILL)
         second.send(signal.SIGKILL)
 
-    def test_rails_are_told_to_all_ranks_and_are_few(self):
+    def test_all_ranks_get_the_number_of_rails_which_is_bounded(self):
         result = acprun("--nodes", "2", "--rails", "4", ACT, "variable=ACP_RAILS")
         self.assertEqual(result.stdout, b"4\n4\n", result.stderr)
         for wrong in ("0", "5", "two"):
@@ -96,7 +96,7 @@ class Placement(ToolTest):
                      "grep Cpus_allowed_list /proc/self/status").stdout
         self.assertEqual(sorted(two.splitlines()), sorted(one.splitlines()))
 
-    def test_a_dry_run_tells_who_would_be_where(self):
+    def test_a_dry_run_prints_the_place_of_each_rank(self):
         result = acprun("-n", "3", "--nodes", "2", "--dry-run", ACT, "print=started")
         self.assertRegex(result.stdout.decode(), r"would start 3 ranks on 2 nodes of \S+:\n"
                                                  r"  node 0 +ranks 0-1, address 127\.0\.1\.1\n"
@@ -109,7 +109,7 @@ class Placement(ToolTest):
     def test_more_ranks_than_nodes_hold_are_refused(self):
         self.assert_fails(acprun("-n", "2047", "--nodes", "2", ACT), 64, "node 0 would have 1024 ranks", "1023")
 
-    def test_what_does_not_go_together_is_refused(self):
+    def test_options_that_exclude_each_other_are_refused(self):
         for options in (("--nodes", "0"), ("--nodes", "x"), ("--nodes", "62501"), ("--netns",),
                         ("--nodes", "2", "--hosts", "a"), ("--net", "10.0.0.0/8"), ("--hosts", "a", "--hostfile", "b")):
             self.assert_fails(acprun(*options, ACT), 64, options[0])
@@ -155,7 +155,7 @@ class Streams(ToolTest):
         self.assertEqual(job.process.wait(), 141)
         self.assert_nobody_is_left(job)
 
-    def test_a_full_disk_is_told(self):
+    def test_a_full_disk_is_reported(self):
         with open("/dev/full", "wb") as full:
             job = self.start("-n", "4", "--nodes", "2", ACT, "print=x", "pause", stdout=full)
             code, _, error = job.finish()
@@ -223,7 +223,7 @@ class Failures(ToolTest):
             result = acprun("-n", "2", "--nodes", nodes, ACT, "0:exit=0", "exit=3")
             self.assert_fails(result, 3, "rank 1 .* exited with code 3")
 
-    def test_a_program_that_cannot_be_run_is_told_once(self):
+    def test_a_program_that_cannot_be_run_is_reported_once(self):
         with tempfile.TemporaryDirectory() as folder:
             script = os.path.join(folder, "script")
             with open(script, "w") as file:
@@ -270,7 +270,7 @@ class Signals(ToolTest):
         job.send(signal.SIGINT)
         self.assertEqual(job.finish()[0], 130)
 
-    def test_a_stopped_job_stops_on_all_nodes_and_goes_on(self):
+    def test_a_stopped_job_stops_on_all_nodes_and_resumes(self):
         job = self.start("-n", "4", "--nodes", "2", ACT, "end-on=10", "print=ready", "pause")
         job.read_lines(4)
         job.send(signal.SIGTSTP)

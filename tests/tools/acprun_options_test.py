@@ -39,7 +39,7 @@ class Acprun(ToolTest):
         self.assertEqual((result.returncode, result.stdout), (0, b"1\n\n"), result)
 
 
-    def test_what_the_launcher_sets_itself_is_refused(self):
+    def test_a_variable_that_acprun_sets_itself_is_refused(self):
         for name in ("ACP_RANK", "ACP_NODE_FD", "ACP_JOB_ID"):
             self.assert_fails(acprun("-x", name + "=1", ACT), 64, rf"\Aacprun: -x {name}: acprun itself decides this variable for its ranks")
 
@@ -102,13 +102,13 @@ class Acprun(ToolTest):
         self.assertEqual((refused.returncode, refused.stdout), (127, b""))
         self.assertEqual(refused.stderr, b'acpcc: cannot run readlink: no folder of PATH ("") has it\n')
 
-    def test_a_quiet_job_tells_of_no_faults(self):
+    def test_a_quiet_job_reports_no_injected_faults(self):
         loud = acprun("-n", "2", "--nodes=2", ACT, env={"ACP_FAULT": "loss=.05"})
         self.assertEqual((loud.returncode, loud.stderr.count(b"ACP_FAULT")), (0, 1), loud)
         quiet = acprun("-q", "-n", "2", "--nodes=2", ACT, env={"ACP_FAULT": "loss=.05"})
         self.assertEqual((quiet.returncode, quiet.stderr), (0, b""), quiet)
 
-    def test_faults_on_one_node_are_said_to_do_nothing(self):
+    def test_faults_on_one_node_are_reported_to_have_no_effect(self):
         result = acprun("-n", "2", ACT, env={"ACP_FAULT": "loss=0.05"})
         self.assertEqual(result.returncode, 0)
         self.assertIn(b"warning: ACP_FAULT=loss=0.05 does nothing in a job on one node", result.stderr)

@@ -133,7 +133,7 @@ class KilledWhilePausing(ToolTest):
             os.kill(job.process.pid, signal.SIGKILL)
             job.wait_until_gone()
 
-    def test_a_launcher_that_dies_while_nobody_reads_leaves_nobody(self):
+    def test_a_launcher_killed_while_its_output_is_not_read_leaves_no_process(self):
         job = self.start("-n", "2", ACT, "fork", "error=writes", "bytes=10000000")
         for _ in range(2):
             job.process.stderr.readline()

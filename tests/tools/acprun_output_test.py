@@ -28,7 +28,7 @@ class Lines(ToolTest):
         self.assertEqual(sorted(result.stdout.splitlines()), [b"[0] out", b"[1] out"])
         self.assertEqual(sorted(result.stderr.splitlines()), [b"[0] err", b"[1] err"])
 
-    def test_an_unfinished_line_comes_unchanged(self):
+    def test_an_unfinished_line_is_passed_on_unchanged(self):
         self.assertEqual(acprun("-n", "1", ACT, "part=no newline").stdout, b"no newline")
         self.assertEqual(acprun("-n", "2", ACT, "0:part=no newline").stdout, b"no newline")
 
@@ -56,11 +56,11 @@ class Lines(ToolTest):
             self.assertTrue(select.select([stdout], [], [], WATCHDOG_S)[0], seen)
             seen += os.read(stdout, 100)
 
-    def test_a_very_long_line_comes_complete(self):
+    def test_a_very_long_line_is_passed_on_whole(self):
         result = acprun("-n", "2", ACT, "0:bytes=1000000", "0:print=")
         self.assertEqual(result.stdout, b"b" * 1000000 + b"\n")
 
-    def test_any_byte_comes_unchanged(self):
+    def test_any_byte_is_passed_on_unchanged(self):
         data = bytes(range(256)) * 1000
         for ranks in ("1", "3"):
             self.assertEqual(acprun("-n", ranks, "sh", "-c", "[ $ACP_RANK != 0 ] || cat", input=data).stdout, data)
@@ -112,13 +112,13 @@ class Readers(ToolTest):
         self.assertEqual(len(job.process.stdout.read()), total)
         self.assertEqual(job.process.wait(WATCHDOG_S), 0)
 
-    def test_a_death_is_told_while_nobody_reads(self):
+    def test_a_death_is_reported_while_the_output_is_not_read(self):
         job = self.start("-n", "3", "--on-failure=continue", ACT, "0:bytes=10000000", "1:signal=9", "2:bytes=10000000")
         self.assertIn(b"rank 1", job.process.stderr.readline())
         job.process.stdout.read()
         self.assertEqual(job.process.wait(WATCHDOG_S), 137)
 
-    def test_the_user_can_end_a_job_whose_output_nobody_takes(self):
+    def test_the_user_can_end_a_job_whose_output_is_not_read(self):
         job = self.start("-n", "2", ACT, "error=writes", "trap=2", "bytes=100000")
         job.process.stderr.readline()
         job.send(2)

@@ -57,7 +57,7 @@ class Numbers(ToolTest):
         self.assertEqual(acprun("--dry-run", *words(1024)).returncode, 0)
         self.assert_fails(acprun("--dry-run", "--nodes=2", *words(1025)), 64, "at most 1024 programs, not 1025")
 
-    def test_dry_run_shows_who_runs_what(self):
+    def test_dry_run_shows_the_program_of_each_rank(self):
         result = acprun("--dry-run", "-n", "2", "sh", "-c", "a", ":", "-n", "1", ACT, "print=b")
         self.assertRegex(result.stdout.decode(), r"would start 3 ranks on [^\n]*\n  program   \S*/sh, ranks 0-1\n"
                                                  r"  command   sh -c a\n  program   \S*/act, rank 2\n  command   \S*act print=b\n")
@@ -106,7 +106,7 @@ class Mistakes(ToolTest):
                                 rf"\Aacprun: {re.escape(options[0].split('=')[0][:2])}\S* in part 2 \(\S*act\): options other than -n "
                                 "hold for the whole job and stand before the first program")
 
-    def test_mistakes_in_a_later_part_are_told_as_in_the_first(self):
+    def test_mistakes_in_a_later_part_are_reported_as_in_the_first(self):
         for words, pattern in ((("-n", "0"), 'from 1 to 1024, not "0"'), (("-n", "2", "-np", "3"), r"-np was given twice \(2, 3\)"),
                                (("-n", ""), "the value of -n is empty"), (("--prcos", "2"), r"unknown option --prcos; did you mean --procs\?"),
                                (("--wdir", "/"), "unknown option --wdir: .* cd first")):
@@ -151,7 +151,7 @@ class Failures(ToolTest):
             self.assertRegex(error, r"acprun: rank 1 \(sh, process \d+ on [^)]*\) exited with code 5;")
             self.assert_nobody_is_left(job)
 
-    def test_different_ends_are_told_by_program(self):
+    def test_different_ends_are_reported_with_the_program(self):
         result = acprun("--on-failure=continue", "-n", "1", "sh", "-c", f"exec {MEMBER} join meet leave exit=3", ":",
                         "-n", "2", MEMBER, "join", "meet", "leave", "exit=4")
         self.assertIn(result.returncode, (3, 4), result)
@@ -159,7 +159,7 @@ class Failures(ToolTest):
         self.assertRegex(result.stderr, rb"rank 1 \(\S*member, process \d+ on [^)]*\) exited with code 4")
         self.assertRegex(result.stderr, rb"3 of 3 ranks failed")
 
-    def test_the_others_are_told_by_program(self):
+    def test_further_failures_are_grouped_by_program(self):
         result = acprun("--nodes=2", "-n", "2", "sh", "-c", "exit 4", ":", "-n", "2", ACT, "exit=4")
         self.assertEqual(result.returncode, 4, result)
         told = result.stderr.decode()
@@ -168,7 +168,7 @@ class Failures(ToolTest):
             if "also rank" in line:
                 self.assertRegex(line, r"also ranks? ([01]|0-1) \(sh\)|also ranks? ([23]|2-3) \(\S*act\)")
 
-    def test_a_reset_rank_is_told_with_the_program_it_runs(self):
+    def test_a_reset_rank_is_reported_with_the_program_it_runs(self):
         words = ("init", "reset=1", "sync", "0:exit=7", "sync", "finalize")
         with tempfile.TemporaryDirectory() as folder:
             other = os.path.join(folder, "other")
@@ -176,7 +176,7 @@ class Failures(ToolTest):
             result = acprun("-n", "1", other, *words, ":", "-n", "1", RANK, *words)
         self.assert_fails(result, 7, r"rank 1 \(\S*/other, process \d+ on [^)]*\) exited with code 7")
 
-    def test_programs_of_one_name_are_not_told_apart(self):
+    def test_a_failure_names_no_program_where_all_have_one_name(self):
         result = acprun("-n", "1", ACT, "exit=3", ":", "-n", "1", ACT, "pause")
         self.assert_fails(result, 3, r"rank 0 \(process \d+ on ")
 

@@ -38,13 +38,13 @@ class Calls(ToolTest):
     def assert_done(self, result):
         self.assertEqual((result.returncode, result.stdout), (0, b""), result)
 
-    def test_a_job_does_without_what_is_dispensable(self):
+    def test_a_job_runs_without_each_dispensable_system_call(self):
         for call in DISPENSABLE:
             for error in ERRORS:
                 with self.subTest(call=call, error=errno.errorcode[error]):
                     self.assert_done(refused(call, error, "-n", "2", *WHOLE_JOB))
 
-    def test_a_job_of_nodes_does_without_what_is_dispensable(self):
+    def test_a_job_of_nodes_runs_without_each_dispensable_system_call(self):
         for call in DISPENSABLE:
             with self.subTest(call=call):
                 self.assert_done(refused(call, errno.EPERM, "-n", "4", "--nodes=2", *WHOLE_JOB))
@@ -57,7 +57,7 @@ class Calls(ToolTest):
                     self.assertEqual(result.returncode, 0, result)
                     self.assertNotIn(b"wrong bytes", result.stdout)
 
-    def test_what_is_needed_is_named(self):
+    def test_a_refused_system_call_that_acprun_needs_is_named(self):
         for call in NEEDED:
             for error in ERRORS:
                 for shape in (("-n", "2"), ("-n", "2", "--nodes=2")):
@@ -65,13 +65,13 @@ class Calls(ToolTest):
                         result = refused(call, error, *shape, *WHOLE_JOB)
                         self.assert_fails(result, 69, rf"{call} failed: .*errno {error}\).*must allow it")
 
-    def test_a_death_is_told_without_pidfd_open(self):
+    def test_a_death_is_reported_without_pidfd_open(self):
         result = refused("pidfd_open", errno.ENOSYS, "-n", "3", "--on-failure=continue", RANK, "init", "sync",
                          "1:signal=9", "sync")
         self.assert_fails(result, 137, "rank 1 .* was killed by signal 9")
         self.assertEqual(result.stdout.count(b"was killed by signal 9"), 2, result)
 
-    def test_exec_is_told_without_inotify(self):
+    def test_exec_is_reported_without_inotify(self):
         result = refused("inotify_init1", errno.ENOSYS, "-n", "2", RANK, "init", "sync", "1:exec=exec sleep 1000", "sync")
         self.assert_fails(result, 1, r"rank 1 .* has run another program \(exec\)")
 
@@ -85,7 +85,7 @@ def without_proc(*words):
 
 @unittest.skipUnless(shutil.which("unshare") and without_proc("true").returncode == 0, "this system gives nobody a mount namespace")
 class WithoutProc(ToolTest):
-    def test_a_job_goes_through(self):
+    def test_a_job_succeeds(self):
         for shape in (("-n", "2"), ("-n", "4", "--nodes=2")):
             with self.subTest(shape=shape):
                 result = without_proc(ACPRUN, *shape, *WHOLE_JOB)
@@ -95,7 +95,7 @@ class WithoutProc(ToolTest):
         result = without_proc(ACPRUN, "-n", "2", PRIVATE, "nothing")
         self.assertEqual((result.returncode, result.stdout), (0, b"attach\nattach\n"), result)
 
-    def test_a_death_is_told_and_ends_the_others(self):
+    def test_a_death_is_reported_and_ends_the_others(self):
         result = without_proc(ACPRUN, "-n", "3", RANK, "init", "sync", "1:signal=9", "sync", "pause")
         self.assert_fails(result, 137, "rank 1 .* was killed by signal 9 .*; the other 2 ranks were ended")
 
@@ -108,7 +108,7 @@ def with_foreign_proc(*words):
 
 @unittest.skipUnless(shutil.which("unshare") and with_foreign_proc("true").returncode == 0, "this system gives nobody a process namespace")
 class WithForeignProc(ToolTest):
-    def test_nobody_is_said_to_be_left_who_is_not(self):
+    def test_no_process_is_falsely_reported_as_left_behind(self):
         for shape in (("-n", "2"), ("-n", "4", "--nodes=2")):
             with self.subTest(shape=shape):
                 result = with_foreign_proc(ACPRUN, *shape, *WHOLE_JOB)
@@ -137,7 +137,7 @@ class Limits(ToolTest):
                 if said.returncode != 0 and b"mmap failed" in said.stderr + said.stdout:
                     self.assertIn(f"RLIMIT_DATA, ulimit -d): {mebibytes << 20} bytes", (said.stderr + said.stdout).decode())
 
-    def test_private_memory_too_little_for_a_tool_is_told_by_it_and_nobody_is_left(self):
+    def test_a_tool_with_too_little_memory_reports_that_and_leaves_no_process(self):
         for kibibytes in (*range(220, 420, 20), 500, 700, 1000, 1200, 1500, 2000, 3000, 5000):
             for shape in (("-n", "2"), ("-n", "2", "--nodes=2")):
                 with self.subTest(kibibytes=kibibytes, shape=shape):
@@ -154,7 +154,7 @@ class Limits(ToolTest):
                         self.assertIn(f"own records; private memory allowed (RLIMIT_DATA, ulimit -d): {bound} bytes", said)
                     self.assert_nobody_is_left(job)
 
-    def test_other_tools_tell_of_it_likewise(self):
+    def test_acpinfo_and_acpstat_report_refused_memory_in_one_line(self):
         refused = set()
         for tool in ("acpinfo", "acpstat"):
             for kibibytes in range(200, 400, 2):
@@ -184,7 +184,7 @@ class Limits(ToolTest):
                 if result.returncode != 0:
                     self.assertRegex(said, "RLIMIT_AS|ulimit -v|[Cc]annot allocate memory|out of memory|failed to map")
 
-    def test_descriptors_that_a_rank_may_not_open_are_told_as_the_limit_and_not_as_a_closed_file(self):
+    def test_refused_descriptors_are_reported_as_the_limit_and_not_as_a_closed_file(self):
         for shape in (("-n", "2"), ("-n", "4", "--nodes=2")):
             for count in (0, 1, 3):
                 with self.subTest(shape=shape, count=count):
@@ -195,7 +195,7 @@ class Limits(ToolTest):
                                            rf".*descriptors allowed \(RLIMIT_NOFILE, ulimit -n\): {count}\b")
                     self.assertNotIn("closed it", said)
 
-    def test_no_library_is_said_to_be_missing_where_descriptors_are(self):
+    def test_missing_descriptors_are_not_reported_as_a_missing_library(self):
         for count in range(8, 40, 2):
             with self.subTest(count=count):
                 result = run([ACPRUN, "-n", "2", "--nodes=2", RANK, f"allow-descriptors={count}", "init", "exit=3"])

@@ -34,7 +34,7 @@ class Signals(ToolTest):
                     self.assertEqual((code, error), (128 + number, f"acprun: ended by {number.name}\n"))
                     self.assert_nobody_is_left(job)
 
-    def test_the_last_signal_that_asks_for_the_end_is_told(self):
+    def test_the_last_signal_that_asks_for_the_end_is_reported(self):
         job = self.start("-n", "2", ACT, "trap=1", "print=ready", "pause")
         job.read_lines(2)
         job.send(signal.SIGHUP)
@@ -111,7 +111,7 @@ class Signals(ToolTest):
             self.assertEqual((code, error), (143, "acprun: ended by SIGTERM\n"))
             self.assert_nobody_is_left(job)
 
-    def test_an_end_that_all_processes_are_asked_for_comes_to_each_rank_once(self):
+    def test_a_sigterm_to_all_processes_reaches_each_rank_once(self):
         job = self.start("-n", "2", "--nodes", "2", ACT, "trap=15", "print=ready", "pause")
         job.read_lines(2)
         agents = [job.agent_of(rank) for rank in (0, 1)]
@@ -142,7 +142,7 @@ class Signals(ToolTest):
 
 
 class Timeout(ToolTest):
-    def test_ends_the_job_and_names_who_still_ran(self):
+    def test_the_timeout_ends_the_job_and_names_the_running_ranks(self):
         job = self.start("-n", "5", "--timeout", "0.5", ACT, "fork", "2:exit=0", "ignore=15", "pause")
         code, _, error = job.finish()
         self.assertEqual(code, 124)
@@ -175,7 +175,7 @@ class Timeout(ToolTest):
         self.assertEqual(code, 124, error)
         self.assertIn("ranks 0-1 were", error)
 
-    def test_ends_a_job_whose_output_nobody_takes(self):
+    def test_the_timeout_ends_a_job_whose_output_is_not_read(self):
         job = self.start("-n", "2", "--timeout", "0.5", ACT, "bytes=1000000")
         self.assertEqual(job.process.wait(WATCHDOG_S), 124)
         self.assert_nobody_is_left(job)

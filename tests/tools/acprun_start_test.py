@@ -16,7 +16,7 @@ class Start(ToolTest):
         self.assertEqual(sorted(result.stdout.decode().splitlines()), [f"{i} of 4 in {i}" for i in range(4)])
         self.assertEqual(result.stderr, b"")
 
-    def test_starts_one_rank_unless_told_otherwise(self):
+    def test_starts_one_rank_by_default(self):
         self.assertEqual(acprun(ACT, "variable=ACP_PROCS").stdout, b"1\n")
 
     def test_ranks_join_and_leave_the_node(self):
@@ -61,7 +61,7 @@ class Start(ToolTest):
                 self.assertEqual(sorted(text), ["end of input\n"] * 2 + ["x\n"] * 2)
             self.assertEqual(os.system(f"{ACPRUN} -n 2 true <&- >&- 2>&-"), 0)
 
-    def test_hears_of_its_children_although_its_parent_ignored_them(self):
+    def test_detects_ends_of_its_children_although_its_parent_ignored_sigchld(self):
         result = acprun("-n", "2", ACT, "print=x", preexec_fn=lambda: __import__("signal").signal(17, 1))
         self.assertEqual((result.returncode, result.stdout), (0, b"x\n" * 2), result.stderr)
 
@@ -88,7 +88,7 @@ class Environment(ToolTest):
         result = acprun("-n", "2", ACPRUN, "-n", "1", "sh", "-c", "echo $ACP_RANK $ACP_PROCS")
         self.assertEqual(result.stdout, b"0 1\n" * 2, result.stderr)
 
-    def test_the_terminal_is_told_only_where_there_is_one(self):
+    def test_acp_terminal_is_set_only_on_a_terminal(self):
         self.assertEqual(acprun(ACT, "variable=ACP_TERMINAL", env={"ACP_TERMINAL": "80"}).stdout, b"not set\n")
 
     def test_a_value_that_does_not_fit_is_refused(self):
@@ -118,7 +118,7 @@ class Refusals(ToolTest):
         self.assert_fails(acprun("--tagg", "-n", "2", ACT), 64, "--tagg", "acprun --help")
         self.assert_fails(acprun("-z", ACT), 64, "-z", "acprun --help")
 
-    def test_an_unknown_option_is_told_with_the_nearest_one(self):
+    def test_an_unknown_option_is_reported_with_the_nearest_one(self):
         for option, meant in (("--tagg", "--tag"), ("--host=a", "--hosts"), ("-host", "--hosts"), ("-node", "--nodes"),
                               ("-hostfiles", "--hostfile"), ("--time-out", "--timeout"), ("-nodes4", "--nodes"),
                               ("--outptu", "--output")):
@@ -140,7 +140,7 @@ class Refusals(ToolTest):
             self.assertEqual((result.returncode, result.stdout), (0, b"3M\n" * 2), result.stderr)
         self.assert_fails(acprun("--hosts", "a", "-rsh", "/no/such/rsh", ACT), 69, "/no/such/rsh")
 
-    def test_the_options_of_version_3_without_an_equivalent_are_refused_with_what_there_is(self):
+    def test_options_of_version_3_without_an_equivalent_are_refused_with_an_alternative(self):
         for option, instead in (("-smemsize-cl=1024", "--starter-size"),
                                 ("--acp-size-smem-cl", "--starter-size"), ("-envnet=ib", "UDP alone.*--net"),
                                 ("-envnet", "UDP alone"), ("--acp-port-local=44256", "chooses the ports"),
@@ -178,7 +178,7 @@ class Refusals(ToolTest):
             self.assert_fails(acprun(folder), 126, "directory")
             self.assert_fails(acprun("data", env={"PATH": folder}), 126, "not executable")
 
-    def test_a_program_whose_interpreter_is_missing_is_told_once(self):
+    def test_a_program_whose_interpreter_is_missing_is_reported_once(self):
         with tempfile.TemporaryDirectory() as folder:
             script = os.path.join(folder, "script")
             with open(script, "w") as file:
@@ -258,7 +258,7 @@ class Answers(ToolTest):
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stdout.decode(), r"Usage: acprun \[OPTIONS\] \[--\] PROGRAM[\s\S]*acprun -n 4")
 
-    def test_every_tool_tells_its_version_alike(self):
+    def test_every_tool_prints_its_version_in_one_form(self):
         for tool in ("acprun", "acp-agent", "acpinfo", "acpbench", "acpstat"):
             result = subprocess.run([os.path.join(BIN, tool), "--version"], capture_output=True, text=True)
             self.assertEqual((result.returncode, result.stderr), (0, ""))

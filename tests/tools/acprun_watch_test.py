@@ -24,11 +24,11 @@ def ranks_of(job):
                   key=lambda pid: environment_of(pid)["ACP_RANK"])
 
 
-@unittest.skipUnless(can_be_apart(), "this system gives nobody a pid namespace")
+@unittest.skipUnless(can_be_apart(), "this system refuses pid namespaces")
 class InPidNamespaces(ToolTest):
     """One rank per container: to the others their numbers are 1 and 1."""
 
-    def test_a_job_goes_through(self):
+    def test_a_job_succeeds(self):
         result = acprun("-n", "3", *APART, RANK, "init", "fill=x", "put=0", "add=word", "sync", "reset=1", "who", "finalize")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertEqual(result.stdout.count(b" of 3"), 3)
@@ -39,7 +39,7 @@ class InPidNamespaces(ToolTest):
         result = acprun("-n", "2", "sh", "-c", one_apart, "sh", RANK, "init", "1:sleep=3", "sync", "finalize")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
 
-    def test_a_killed_rank_is_told(self):
+    def test_a_killed_rank_is_reported(self):
         job = self.start("-n", "2", "--on-failure=continue", *APART, RANK, "init", "print=ready", "1:pause", "sync")
         job.read_lines(2)
         os.kill(ranks_of(job)[1], signal.SIGKILL)
@@ -52,13 +52,13 @@ class InPidNamespaces(ToolTest):
 class Wrapped(ToolTest):
     """The agent's child is a shell that waits for the rank, and lives on."""
 
-    def test_a_rank_that_died_in_a_wrapper_is_told_at_once(self):
+    def test_a_rank_that_died_in_a_wrapper_is_reported_at_once(self):
         job = self.start("-n", "2", "sh", "-c", f"{RANK} init print=ready 1:pause sync; exec sleep 1000")
         job.read_lines(2)
         os.kill(ranks_of(job)[1], signal.SIGKILL)
         self.assertRegex(job.read_line(), "sync: .*rank 1 .* is gone")
 
-    def test_a_rank_that_left_a_wrapper_in_order_is_nobodys_loss(self):
+    def test_a_rank_that_finalized_inside_a_wrapper_is_no_failure(self):
         result = acprun("-n", "2", "sh", "-c", f"{RANK} init sync finalize; exec true")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 
@@ -66,12 +66,12 @@ class Wrapped(ToolTest):
 class RunningAnotherProgram(ToolTest):
     """exec keeps the process and its number; the library and all it owes the others are gone."""
 
-    def test_it_counts_as_dead_at_once(self):
+    def test_a_rank_that_runs_another_program_counts_as_dead_at_once(self):
         result = acprun("-n", "2", RANK, "init", "sync", "1:exec=exec sleep 1000", "sync", "finalize")
         self.assert_fails(result, 1, r"rank 1 \(process \d+ on [^)]*\) has run another program \(exec\) "
                                      "without acp_finalize(; the other rank was ended)?\n")  # unless it has failed first
 
-    def test_it_is_reported_although_others_found_it_first(self):
+    def test_the_agent_reports_the_exec_although_other_ranks_detected_it_first(self):
         job = self.start("-n", "2", RANK, "init", "print=ready", "1:sleep=2", "1:exec=exec sleep 1000", "sync")
         job.read_lines(2)
         agent, survivor = job.agent(), job.rank(0)
@@ -81,26 +81,26 @@ class RunningAnotherProgram(ToolTest):
         os.kill(agent, signal.SIGCONT)
         self.assertRegex(job.finish()[2], r"rank 1 \(process \d+ on [^)]*\) has run another program \(exec\)")
 
-    def test_it_is_told_to_the_others_although_a_child_lives(self):
+    def test_other_ranks_are_notified_of_the_exec_although_a_child_lives(self):
         result = acprun("-n", "3", "--on-failure=continue", "--timeout=60", RANK, "init", "sync", "1:child",
                         "1:exec=sleep 2", "sync")
         self.assertEqual(result.returncode, 1, result)
         self.assertEqual(result.stdout.count(b"has run another program (exec)"), 2, result)
 
-    def test_other_nodes_hear_of_it(self):
+    def test_other_nodes_are_notified_of_the_exec(self):
         result = acprun("-n", "4", "--nodes=2", "--on-failure=continue", "--timeout=60", RANK, "init", "sync",
                         "3:exec=sleep 2", "sync")
         self.assertEqual(result.returncode, 1, result)
         self.assertEqual(result.stdout.count(b"has run another program (exec)"), 3, result)
 
-    def test_it_may_not_join_again(self):
+    def test_a_program_started_by_exec_may_not_join(self):
         result = acprun("-n", "2", "--on-failure=continue", "--timeout=60", RANK, "init", "sync", "1:again", "sync")
         self.assertEqual(result.returncode, 1, result)
         out = result.stdout.decode()
         self.assertRegex(out, "init: ")
         self.assertRegex(out, "sync: .*rank 1 ")
 
-    def test_after_finalize_it_is_nobodys_business(self):
+    def test_exec_after_finalize_is_no_failure(self):
         result = acprun("-n", "2", RANK, "init", "sync", "finalize", "exec=true")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 

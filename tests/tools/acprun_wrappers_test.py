@@ -38,7 +38,7 @@ class Wrappers(ToolTest):
                         self.skipTest(result.stderr.decode())
                     self.assert_whole(result, 4)
 
-    def test_a_file_that_has_the_number_of_the_descriptor_by_now_stays_open(self):
+    def test_a_file_that_has_taken_the_number_of_the_descriptor_stays_open(self):
         look = "shell=[ /dev/null = $(readlink /proc/$PPID/fd/$ACP_NODE_FD) ] || echo lost"
         result = acprun("-n", "2", *python(REPLACED, RANK, "init", look, *WHOLE_JOB[1:]))
         self.assert_whole(result, 2)
@@ -51,7 +51,7 @@ class Wrappers(ToolTest):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn(b"rank 1 ", result.stderr)
 
-    def test_a_program_of_a_rank_is_told_what_to_unset(self):
+    def test_the_refusal_of_a_program_of_a_rank_names_the_variables_to_unset(self):
         helper = f"{RANK} init"
         result = acprun("-n", "2", RANK, "init", "sync", f"0:shell={helper}", "sync", "finalize")
         self.assertEqual((result.returncode, result.stderr), (0, b""), result)
@@ -106,7 +106,7 @@ class Socket(ToolTest):
         self.assertEqual(self.ask(name, token.encode()), (b"granted", 1))
         self.end(job)
 
-    def test_nobody_is_held_up_by_connections_that_ask_nothing(self):
+    def test_connections_without_a_request_do_not_delay_others(self):
         job, name, token = self.place()
         idle = []
         for _ in range(200):

@@ -147,7 +147,7 @@ class Running(AcpstatTest):
         out, _ = watcher.communicate(timeout=WATCHDOG_S)
         self.assertEqual((watcher.returncode, out.splitlines()[-1]), (0, "the job is over"))
 
-    def test_nobody_is_disturbed(self):
+    def test_reading_does_not_disturb_the_job(self):
         job = self.start_traffic()
         before = marked_processes(job.mark)
         for _ in range(20):
@@ -157,7 +157,7 @@ class Running(AcpstatTest):
 
 
 class Waiting(AcpstatTest):
-    def test_a_job_on_one_node_shows_who_waits_for_whom(self):
+    def test_a_job_on_one_node_shows_which_rank_waits_for_which(self):
         job = self.start("-n", "3", RANK, "init", "print=ready", "1:pause", "sync")
         self.assertEqual(job.read_lines(3), ready(3))
         name = environment_of(job.rank(0))["ACP_JOB_ID"]
@@ -190,7 +190,7 @@ class Waiting(AcpstatTest):
         self.assertEqual([name for name in sorted(names) if not is_described(page, name)], [])
         self.assertFalse(is_described(page, "no_such_name"))
 
-    def test_a_job_over_two_nodes_shows_who_waits_for_whom(self):
+    def test_a_job_over_two_nodes_shows_which_rank_waits_for_which(self):
         job = self.start("-n", "4", "--nodes", "2", RANK, "init", "print=ready", "3:pause", "sync")
         self.assertEqual(job.read_lines(4), ready(4))
         name = environment_of(job.rank(0))["ACP_JOB_ID"]
@@ -201,7 +201,7 @@ class Waiting(AcpstatTest):
 
 
 class Several(AcpstatTest):
-    def test_several_jobs_are_told_apart_by_program_and_acprun(self):
+    def test_several_jobs_differ_by_program_and_acprun(self):
         jobs = [self.start("-n", "2", *shape, RANK, "init", "print=ready", "pause") for shape in ((), ("--nodes=2",))]
         for job in jobs:
             job.read_lines(2)
@@ -244,7 +244,7 @@ class Missing(AcpstatTest):
         self.assertEqual(result.stdout, "")
         self.assertRegex(result.stderr, rf"\Aacpstat: process {os.getpid()} belongs to another user, .*run acpstat as its user, or as root")
 
-    def test_a_job_that_has_ended_is_gone(self):
+    def test_a_job_that_has_ended_is_not_found(self):
         job = self.start_traffic()
         until(self.nodes(), lambda seen: len(seen) == 2)
         self.end(job)

@@ -133,7 +133,7 @@ class Fields(unittest.TestCase):
         self.assertEqual(len(said), 1)
         self.assertIn("class Part has 21 fields", said[0])
 
-    def test_an_excuse_holds_as_long_as_it_is_needed(self):
+    def test_an_excuse_for_a_class_that_needs_none_is_reported(self):
         text = "class Part {\n    Part();\n%s};\n"
         excuse = {"local/Part": "a reason"}
         self.assertEqual(findings({HEADER: text % fields(21)}, excuse), [])

@@ -56,7 +56,7 @@ class Installed(unittest.TestCase):
         self.assertEqual(self.findings(acprun="one\nsee **acptry**(1)\n"),
                          ["docs/man/acprun.1.md:2: acptry(1) is not installed, and this document is"])
 
-    def test_it_may_cite_itself_and_others(self):
+    def test_an_installed_page_may_cite_itself_and_others(self):
         self.assertEqual(self.findings(acprun="acpinfo(1)", acptry="acptry(1), acprun(1)"), [])
 
 

@@ -76,7 +76,7 @@ class Once(unittest.TestCase):
                                    "src/router/own.cpp": "namespace acp::router {\nnamespace {\nstruct Peer {};\n}\n}\n",
                                    "tools/acprun/peer.hpp": "namespace acp::run {\nstruct Peer {};\n}\n"}), [])
 
-    def test_what_defines_nothing_does_not_count(self):
+    def test_declarations_that_define_no_type_do_not_count(self):
         self.assertEqual(two("struct Peer {};", """\
             struct Peer;
             class local::Peer;
@@ -99,7 +99,7 @@ class Once(unittest.TestCase):
             };
             """), [])
 
-    def test_a_specialisation_is_the_type_it_is_of(self):
+    def test_a_specialisation_counts_as_its_template(self):
         self.assertEqual(two("template <typename T>\nstruct Traits {};", "template <>\nstruct local::Traits<int> {};"), [])
 
     def test_a_type_and_its_definition_elsewhere_are_one(self):

@@ -63,7 +63,7 @@ class Run(unittest.TestCase):
         for step in range(1, STEPS + 1):
             self.assertRegex(lines[step - 1], rf"^run {step}/{STEPS}: .* \d+ s$")
 
-    def test_it_says_what_was_counted_how_fast_and_where_the_results_lie(self):
+    def test_the_summary_has_the_counts_the_rate_and_the_folder_of_the_results(self):
         shown = self.run_it().stdout
         self.assertEqual(shown.count("7 21-mers, 7 distinct"), 2)
         self.assertIn("HOW FAST", shown)
@@ -74,7 +74,7 @@ class Run(unittest.TestCase):
         self.assertNotIn("measured", shown)
         self.assertIn("measured sync 100", (self.folder / "report" / "run.log").read_text())
 
-    def test_a_step_that_fails_is_named_with_the_end_of_what_it_printed(self):
+    def test_a_failing_step_is_named_with_the_end_of_its_output(self):
         finished = self.run_it(FAILS="sync")
         self.assertEqual(finished.returncode, 1)
         self.assertRegex(finished.stderr, rf"step 4 of {STEPS} \(barriers and atomics\) failed with exit code 3")

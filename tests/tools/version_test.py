@@ -27,7 +27,7 @@ class Version(unittest.TestCase):
     def test_a_changed_comment_changes_nothing(self):
         self.assertEqual(version_header("// one\n"), version_header("// another\n"))
 
-    def test_the_version_is_told(self):
+    def test_acp_version_matches_the_file(self):
         self.assertIn('version = "4.0.0"', version_header(""))
 
 

@@ -23,7 +23,7 @@ TEST(Percentile, lies_between_neighbours) {
     EXPECT_DOUBLE_EQ(percentile({}, 0.5), 0);
 }
 
-TEST(Summary, of_nothing_is_zero_and_of_something_says_all_of_it) {
+TEST(Summary, has_count_extremes_median_mean_and_percentile) {
     EXPECT_EQ(summarize({}).count, 0U);
     const Summary summary = summarize({5, 1, 9});
     EXPECT_EQ(summary.count, 3U);
@@ -138,7 +138,7 @@ TEST(Effect, of_a_gain_is_reached_at_the_papers_ratio) {
     EXPECT_EQ(effect("MB/s", 140, 450, 100, 200).outcome(), Outcome::missed);
 }
 
-TEST(Effect, of_a_price_is_never_missed_and_says_whether_it_is_paid) {
+TEST(Effect, of_a_loss_in_the_paper_is_a_cost_or_no_cost_and_never_missed) {
     EXPECT_EQ(effect("us", 1.3, 4.9, 2, 3).outcome(), Outcome::cost);
     EXPECT_EQ(effect("us", 1.3, 4.9, 2, 2).outcome(), Outcome::no_cost);
     EXPECT_EQ(effect("us", 1.3, 4.9, 2, 1).outcome(), Outcome::no_cost);

@@ -178,7 +178,7 @@ TEST(Verdict, does_not_doubt_what_has_no_yardstick_or_does_less_than_it) {
     EXPECT_EQ(verdict_of(streamed), Verdict::none);
 }
 
-TEST(Verdict, is_disturbed_where_the_turns_say_something_else_than_the_medians) {
+TEST(Verdict, is_disturbed_where_the_ratio_by_rounds_differs_from_that_of_the_medians) {
     Row row = stream(0.5, 0.9);
     row.bandwidth_mb_per_s = 1000 * ratios_apart_max;
     EXPECT_EQ(verdict_of(row), Verdict::met);
@@ -245,7 +245,7 @@ TEST(Effect, between_a_job_whose_ranks_shared_a_core_and_one_with_two_is_disturb
     EXPECT_EQ(effects_of(quiet, "starter").at(0).outcome(), Outcome::reached);
 }
 
-TEST(Glance, says_value_limit_and_ratio_of_what_was_measured) {
+TEST(Glance, shows_value_limit_and_ratio_of_each_measurement) {
     const std::vector<Figure> figures = glance_at({put(1.1), stream(0.5, 0.95)});
     ASSERT_EQ(figures.size(), 2U);
     EXPECT_EQ(figures[0].ours, "20 \u00b5s");

@@ -104,7 +104,8 @@ TEST(AcpstatShow, later_looks_show_what_changed_per_second) {
 TEST(AcpstatShow, shows_each_peer_and_that_it_was_given_up) {
     std::vector<Gateway> all = one();
     stats::StatsValues& values = all[0].values;
-    EXPECT_EQ(first_look(all).find("round trip"), std::string::npos) << "nobody was met";
+    EXPECT_EQ(first_look(all).find("round trip"), std::string::npos)
+        << "there is no peer, so no round trip";
     values.peer_count = 2;
     values.peers[0].node = 1;
     values.peers[0].rtt_ns = 25'000;

@@ -50,7 +50,7 @@ static void* use(void* unused) {
     if (acp_wait(acp_put(block, text, sizeof text, ACP_HANDLE_NULL), -1) != ACP_OK) fail("acp_put");
     if (acp_wait(acp_get(read_back, block, sizeof text, ACP_HANDLE_NULL), -1) != ACP_OK)
         fail("acp_get");
-    if (strcmp(text, read_back) != 0) fail("what was read");
+    if (strcmp(text, read_back) != 0) fail("the bytes that acp_get returned");
     const acp_ga_t own = acp_malloc(4096, acp_rank());
     char* const memory = acp_query_address(own);
     if (memory == NULL) fail("acp_query_address");

@@ -107,7 +107,7 @@ std::string explained(const Life& life, base::Code code, const char* call = "acp
     return text.data();
 }
 
-TEST(LifeTest, says_why_a_call_cannot_be_made) {
+TEST(LifeTest, gives_the_reason_for_a_refused_call) {
     const auto said = [](LifeState state) { return explained(*life_in(state), base::Code::state); };
     EXPECT_EQ(said(not_initialised).rfind("acp_rank before acp_init", 0), 0U);
     EXPECT_EQ(said(over), "acp_rank after acp_finalize");

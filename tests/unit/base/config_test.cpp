@@ -198,7 +198,7 @@ TEST(Config, a_value_that_does_not_fit_is_refused_with_name_value_and_what_fits)
     }
 }
 
-TEST(Config, the_fields_hold_what_the_variables_say) {
+TEST(Config, the_fields_have_the_values_of_the_variables) {
     EXPECT_EQ(config_of({"ACP_ON_ERROR=return"}).on_error, OnError::give_back);
     EXPECT_EQ(config_of({"ACP_INTRANODE=direct"}).intranode, IntraNode::direct);
     EXPECT_EQ(config_of({"ACP_INTRANODE=attach"}).intranode, IntraNode::attach);
@@ -308,7 +308,7 @@ TEST(Config, the_one_of_them_that_users_set_is_checked) {
     EXPECT_EQ(state_of({}, "ACP_SINGLETON").default_value, "0");
 }
 
-TEST(Config, a_range_of_ports_that_does_not_fit_is_told_its_bounds_and_their_order) {
+TEST(Config, the_refusal_of_a_range_of_ports_names_its_bounds_and_their_order) {
     for (const char* const value : {"9-3", "0-0", "1-65536"}) {
         const auto refused = parse_config({std::string("ACP_PORTS=") + value});
         ASSERT_FALSE(refused.is_ok()) << value;

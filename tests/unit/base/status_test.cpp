@@ -82,7 +82,7 @@ TEST(Result, gives_the_value_or_the_failure) {
     EXPECT_EQ(bad.failure().message(), "4097 registrations, at most 4096");
 }
 
-TEST(Status, without_memory_keeps_its_code_and_says_a_sentence) {
+TEST(Status, without_memory_keeps_its_code_and_has_a_fixed_message) {
     const std::string long_words(1000, 'x');
     std::array<Status, 4> made;
     {

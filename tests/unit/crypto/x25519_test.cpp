@@ -39,7 +39,7 @@ datagram::PublicKey key_of(const char* hex) {
 }
 
 // RFC 7748, 6.1
-TEST_F(X25519Test, agrees_on_what_the_rfc_says) {
+TEST_F(X25519Test, agrees_on_the_shared_secret_of_the_rfc) {
     const auto alice = with("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a");
     const auto bob = with("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb");
     ASSERT_TRUE(alice != nullptr && bob != nullptr);

@@ -25,7 +25,7 @@ AckFrame example() {
     return ack;
 }
 
-TEST(AckFrame, says_after_the_wire_what_it_said_before) {
+TEST(AckFrame, is_decoded_to_what_was_encoded) {
     const AckFrame ack = example();
     std::array<std::byte, AckFrame::bytes_max> wire{};
     ASSERT_EQ(encode_ack(ack, 7, wire), 32U);

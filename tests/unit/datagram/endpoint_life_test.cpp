@@ -71,7 +71,7 @@ TEST(EndpointLife, a_node_that_owes_an_acknowledgement_and_vanishes_is_severed) 
 }
 
 // Its handler knows better, and is asked again after each peer timeout.
-TEST(EndpointLife, a_silent_node_is_waited_for_as_long_as_the_handler_says_so) {
+TEST(EndpointLife, a_silent_node_is_kept_while_the_handler_excuses_it) {
     Net net(2, 1);
     connect(net);
     net.run_for(5 * s);

@@ -151,7 +151,7 @@ TEST(EndpointMtu, a_longer_path_that_takes_no_more_room_is_used_at_once) {
         stream(net, name++, 1);
     }
     ASSERT_EQ(stats.datagram_bytes, 1472U);
-    ASSERT_GT(stats.credit, 16U) << "what is beyond the allowance was promised before";
+    ASSERT_GT(stats.credit, 16U) << "the credit beyond the allowance was granted earlier";
     EXPECT_EQ(net[0].frame_bytes_max(1), 1472 - overhead_bytes);
 }
 

@@ -158,7 +158,7 @@ TEST(ReceiveKeys, keep_the_epoch_before_for_a_while) {
     EXPECT_NE(keys.find(0, secret, 1, suite), nullptr);
 }
 
-TEST(ReceiveKeys, say_when_there_is_no_memory) {
+TEST(ReceiveKeys, report_refused_memory) {
     test::TestSuite suite;
     const Secret secret{};
     ReceiveKeys keys;

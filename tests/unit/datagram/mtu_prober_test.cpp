@@ -83,7 +83,7 @@ TEST(MtuProber, tries_nothing_longer_than_the_interface_carries) {
     prober.on_acknowledged(1372);
     EXPECT_EQ(prober.current(), 1372U);
     lose_three(prober, now);
-    EXPECT_EQ(prober.wanted(now), 0U) << "what was found is the longest that is left";
+    EXPECT_EQ(prober.wanted(now), 0U) << "no longer length is left to try";
 }
 
 // WIRE-76
@@ -126,7 +126,7 @@ TEST(MtuProber, counts_a_probe_that_was_only_late) {
     EXPECT_EQ(prober.current(), 1472U);
     EXPECT_TRUE(prober.recognise(ack_of(5)));
     EXPECT_EQ(prober.current(), 8972U);
-    EXPECT_FALSE(prober.recognise(ack_of(9))) << "no news";
+    EXPECT_FALSE(prober.recognise(ack_of(9))) << "this acknowledgement answers no probe";
 }
 
 TEST(MtuProber, remembers_the_last_three_that_were_taken_for_lost) {

@@ -63,7 +63,7 @@ TEST_F(PeerTimersTest, do_not_ring_again_at_the_time_at_which_they_were_set) {
 }
 
 // WIRE-90
-TEST_F(PeerTimersTest, ring_for_folding_when_nothing_is_owed) {
+TEST_F(PeerTimersTest, ring_for_folding_when_no_answer_is_expected) {
     EXPECT_EQ(timers.fold_deadline(peer), begin + settings.idle_fold_ns);
     timers.arm(peer, begin);
     EXPECT_EQ(timers.next(), begin + settings.idle_fold_ns);

@@ -64,7 +64,7 @@ TEST_F(RivalDetectorTest, finds_none_while_most_of_its_own_window_is_left) {
     for (int i = 0; i < 1000; ++i) EXPECT_FALSE(round(true, 40));
 }
 
-TEST_F(RivalDetectorTest, takes_the_queue_of_the_start_for_nobodys) {
+TEST_F(RivalDetectorTest, does_not_count_the_queue_of_its_own_slow_start_as_a_rivals) {
     give_way();
     for (int i = 0; i < 1000; ++i) EXPECT_FALSE(round(true, 8));
 }

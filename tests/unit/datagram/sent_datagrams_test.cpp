@@ -78,7 +78,7 @@ TEST(SentDatagrams, holds_packets_within_64_blocks_and_none_beyond) {
     EXPECT_TRUE(sent.has_room(last + 1));
 }
 
-TEST(SentDatagrams, an_idle_peer_holds_nothing_of_the_pool_and_a_dry_pool_says_so) {
+TEST(SentDatagrams, an_idle_peer_holds_no_block_of_the_pool_and_an_empty_pool_refuses) {
     SentPool pool(2);
     SentDatagrams one(pool);
     SentDatagrams other(pool);

@@ -13,7 +13,7 @@ namespace {
 constexpr Secret secret{std::byte{1}};
 
 // WIRE-91
-TEST(WakeKeys, are_made_once_for_a_node_however_often_it_is_spoken_for) {
+TEST(WakeKeys, are_derived_once_for_a_node_and_an_epoch) {
     test::TestSuite suite;
     WakeKeys keys(4);
     for (Time now = 0; now < 1000; ++now)

@@ -52,7 +52,7 @@ std::size_t key_bytes() {
 
 TEST(GatewayFootprint, a_connection_takes_what_is_stated) {
     const auto something = std::make_unique<std::array<std::byte, 1000>>();
-    if (heap_bytes() == 0) GTEST_SKIP() << "this allocator does not tell what is in use";
+    if (heap_bytes() == 0) GTEST_SKIP() << "this allocator does not report the bytes in use";
     const std::size_t measured = peer_bytes() + 2 * key_bytes();
     EXPECT_LE(measured, hot_peer_bytes);
     EXPECT_GE(measured, hot_peer_bytes / 2)

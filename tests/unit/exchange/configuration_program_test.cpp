@@ -61,7 +61,7 @@ TEST(ConfigurationProgram, is_beaten_by_no_schedule) {
     }
 }
 
-TEST(ConfigurationProgram, says_when_there_are_too_many_sets) {
+TEST(ConfigurationProgram, refuses_problems_with_too_many_sets) {
     NodeRates node;
     node.engines = 8;
     base::Random random(9);

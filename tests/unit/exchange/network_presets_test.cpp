@@ -42,7 +42,7 @@ TEST(NetworkPresets, connect_each_two_groups_of_a_dragonfly_once_each_way) {
     for (std::size_t i = 0; i < count.size(); ++i) EXPECT_EQ(count[i], i / 5 == i % 5 ? 12 : 1);
 }
 
-TEST(NetworkPresets, say_what_there_is_and_what_is_missing) {
+TEST(NetworkPresets, list_the_presets_and_their_missing_numbers) {
     EXPECT_EQ(
         preset_network("ring").failure().message(),
         "there is no network \"ring\"; there are tofu, four-nic, gpu-node, dragonfly, fat-tree");

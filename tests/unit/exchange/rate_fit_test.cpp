@@ -43,7 +43,7 @@ TEST(RateFit, finds_the_numbers_behind_exact_times) {
     EXPECT_LT(fit.error, 1e-4);
 }
 
-TEST(RateFit, says_what_the_times_do_not_depend_on_and_leaves_it) {
+TEST(RateFit, reports_and_keeps_a_rate_on_which_no_time_depends) {
     const RateFit fit = fit_rates(guess, times_of(truth), predict, {});
     EXPECT_TRUE(fit.is_determined[fitted_start_us]);
     EXPECT_TRUE(fit.is_determined[fitted_engine_rate]);

@@ -20,7 +20,7 @@ void expect_same(const NodeProblem& problem, RateMemo& memo, const std::vector<C
     }
 }
 
-TEST(RateMemo, says_what_the_problem_says_also_when_sets_of_flows_meet_in_one_entry) {
+TEST(RateMemo, returns_the_rates_of_the_problem_also_when_sets_of_flows_collide) {
     base::Random random(21);
     RateMemo memo;
     for (std::size_t round = 0; round < 6; ++round) {

@@ -113,7 +113,7 @@ TEST(RailBalance, an_end_that_was_seen_late_teaches_nothing) {
 TEST(RailBalance, a_rail_that_a_round_left_open_was_at_most_as_fast_as_that) {
     RailBalance balance(2, Bytes{32 * kilo, 5, 32 * kilo});
     EXPECT_TRUE(balance.has(0));
-    EXPECT_FALSE(balance.has(1)) << "too short to tell anything";
+    EXPECT_FALSE(balance.has(1)) << "the transfer is too short for a measurement";
     balance.begin(0);
     balance.note_sent(0, 7);
     EXPECT_TRUE(balance.is_looking());

@@ -133,7 +133,7 @@ TEST_P(GatewayTest, atomics_run_once_and_give_their_old_value_to_any_process) {
     }
 }
 
-TEST_P(GatewayTest, many_commands_of_all_processes_are_under_way_at_once) {
+TEST_P(GatewayTest, many_commands_of_all_processes_are_in_flight_at_once) {
     const std::uint32_t n = job_.procs();
     constexpr std::uint32_t each = 300;
     std::vector<std::uint32_t> expected(n);
@@ -320,7 +320,7 @@ JobOptions impatient() {
     return options;
 }
 
-TEST(GatewayLosses, a_node_that_vanishes_ends_what_was_under_way_to_it_and_nothing_else) {
+TEST(GatewayLosses, a_lost_node_ends_the_commands_in_flight_to_it_and_no_others) {
     Job job(impatient());
     ASSERT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
     job.stop_node(1);
@@ -341,7 +341,7 @@ TEST(GatewayLosses, a_node_that_never_answers_is_unreachable) {
     EXPECT_TRUE(node::is_node_lost(job.segment(0), 2));
 }
 
-TEST(GatewayLosses, a_node_that_leaves_says_so) {
+TEST(GatewayLosses, a_node_that_leaves_notifies_the_others) {
     Job job(impatient());
     ASSERT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
     job.gateway(1).leave(50'000'000);

@@ -170,7 +170,7 @@ TEST_P(GatewayInvokeTest, an_operation_runs_once_on_the_memory_of_the_process_it
     }
 }
 
-TEST_P(GatewayInvokeTest, what_an_operation_says_and_what_is_no_memory_comes_back_as_a_code) {
+TEST_P(GatewayInvokeTest, failures_of_an_operation_and_bad_addresses_return_as_codes) {
     const acp::test::Sum bad{job_.memory(1, false).address, 1000};
     EXPECT_EQ(run(acp::test::sum_number, 1, bad).code, Code::argument);
     const acp::test::Sum wild{memory::GaLayout(3).segment_start(1, 77, 1), 1};
@@ -201,7 +201,7 @@ TEST_P(GatewayInvokeTest, a_batch_leaves_in_one_datagram_and_its_results_in_one)
     EXPECT_EQ(delivered(0), before_here + 1);
 }
 
-TEST_P(GatewayInvokeTest, a_lost_node_ends_what_is_under_way_there_and_nothing_else) {
+TEST_P(GatewayInvokeTest, a_lost_node_ends_the_operations_in_flight_there_and_no_others) {
     const AddBelow asked{job_.memory(1, false).address, 1, 1000};
     ASSERT_EQ(run(acp::test::add_below_number, 1, asked).code, Code::ok);
     job_.stop_node(1);

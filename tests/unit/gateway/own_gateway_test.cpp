@@ -77,7 +77,8 @@ TEST(OwnGateway, notes_for_its_node_what_gateways_of_ranks_alone_have_given_up) 
     }
     node::GatewayPort(job.segment(1)).publish_severed(2, {node::NodeFate::silent});
     job.poll_until([&] { return node::is_lost(job.segment(0), 2); });
-    EXPECT_TRUE(node::is_node_lost(job.segment(0), 2)) << "node 1 has told its gateway";
+    EXPECT_TRUE(node::is_node_lost(job.segment(0), 2))
+        << "node 1 has reported the loss to its gateway";
     EXPECT_EQ(job.segment(0).control().deaths.load(std::memory_order_relaxed), 1U);
     EXPECT_FALSE(node::is_lost(job.segment(0), 1));
 }
@@ -177,7 +178,7 @@ TEST_F(OwnMeetingsOfNodes, fail_at_once_after_a_node_was_lost) {
     node::GatewayPort(job_.segment(0)).publish_severed(2, {node::NodeFate::silent});
     for (int polls = 0; polls < 20; ++polls) job_.poll();
     EXPECT_FALSE(meetings_[0]->has_failed())
-        << "nobody meets: a node may leave at the end of an epoch";
+        << "outside a meeting a lost node is no failure: it may leave at the end of an epoch";
     meetings_[0]->ask(1, node::AwaitedCall::sync);
     job_.poll_until([&] { return meetings_[0]->has_failed(); });
 }

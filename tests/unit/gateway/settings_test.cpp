@@ -72,7 +72,7 @@ TEST_F(SettingsTest, no_security_needs_loopback_or_a_named_network) {
     EXPECT_TRUE(open().is_ok());
 }
 
-TEST_F(SettingsTest, injected_faults_are_said_aloud) {
+TEST_F(SettingsTest, injected_faults_are_reported_on_stderr) {
     settings_.config.fault = "loss=0.5,seed=3";
     testing::internal::CaptureStderr();
     EXPECT_TRUE(open().is_ok());
@@ -81,7 +81,7 @@ TEST_F(SettingsTest, injected_faults_are_said_aloud) {
     EXPECT_NE(said.find("loss=0.5,seed=3"), std::string::npos) << said;
 }
 
-TEST_F(SettingsTest, node_0_says_for_all_what_weakens_the_whole_job) {
+TEST_F(SettingsTest, node_0_alone_reports_settings_that_weaken_the_whole_job) {
     settings_.node = 1;
     settings_.config.security = base::Security::off;
     settings_.config.fault = "loss=0.5";
@@ -92,7 +92,7 @@ TEST_F(SettingsTest, node_0_says_for_all_what_weakens_the_whole_job) {
     EXPECT_EQ(said.find("faults"), std::string::npos) << said;
 }
 
-TEST_F(SettingsTest, it_listens_where_it_says) {
+TEST_F(SettingsTest, it_listens_at_the_addresses_that_it_reports) {
     settings_.bind = {transport::emulated_address(0), transport::emulated_address(700)};
     auto made = Gateway::open(segment_, settings_);
     ASSERT_TRUE(made.is_ok());

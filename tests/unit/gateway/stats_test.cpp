@@ -38,7 +38,7 @@ TEST(Stats, what_was_never_written_or_is_of_another_build_is_not_read) {
     EXPECT_EQ(values->turns, 0U);
 }
 
-TEST(Stats, a_gateway_says_which_node_it_is_and_counts_its_turns) {
+TEST(Stats, a_gateway_publishes_its_node_and_counts_its_turns) {
     JobOptions options;
     options.counts = {2, 1};
     Job job(options);

@@ -78,7 +78,7 @@ TEST_F(PairTest, reports_one_failure) {
     const auto told = queue_.take_failure(pair);
     ASSERT_TRUE(told);
     EXPECT_EQ(told->code(), Code::peer);
-    EXPECT_EQ(take(pair), Code::ok) << "the pair's only failure was told";
+    EXPECT_EQ(take(pair), Code::ok) << "the pair's only failure was already returned";
     EXPECT_EQ(take(behind), Code::order);
     EXPECT_FALSE(queue_.is_satisfied(pair)) << "its handle is that of a failed command";
 }

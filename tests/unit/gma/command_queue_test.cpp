@@ -166,7 +166,7 @@ TEST_F(CommandQueueTest, a_command_that_is_known_to_fail_ends_with_its_own_failu
     EXPECT_EQ(complete_below(), 2U);
     EXPECT_EQ(take(2), Code::address);
     EXPECT_EQ(complete_below(), 4U);
-    EXPECT_EQ(order_floor(), 1U) << "who orders after it must ask the queue";
+    EXPECT_EQ(order_floor(), 1U) << "a command ordered after it must ask the queue";
 }
 
 TEST_F(CommandQueueTest, an_unreported_failure_stops_what_is_ordered_after_its_prefix) {
@@ -246,7 +246,7 @@ TEST_F(CommandQueueTest, a_long_chain_ends_with_its_first_failure) {
     EXPECT_EQ(complete_below(), 2 * length + 2);
 }
 
-TEST_F(CommandQueueTest, remembers_as_many_failed_handles_as_it_says_and_no_more) {
+TEST_F(CommandQueueTest, remembers_failed_handles_up_to_its_limit) {
     for (std::size_t i = 0; i < failures_remembered_max; ++i) {
         admit_failed(failure_of(0));
     }

@@ -64,7 +64,7 @@ TEST_P(ConditionTest,
     EXPECT_EQ(node::look_at(ranks.node(), 1, os::now_ns()).call, node::AwaitedCall::none);
 }
 
-TEST_P(ConditionTest, a_condition_that_does_not_come_is_waited_for_as_long_as_the_caller_says) {
+TEST_P(ConditionTest, a_wait_for_a_condition_that_stays_false_ends_at_the_callers_limit) {
     Ranks ranks(GetParam(), 1, 1);
     FlagCondition condition;
     EXPECT_EQ(ranks[0].gma->wait_until(condition, 0), node::Outcome::timeout);

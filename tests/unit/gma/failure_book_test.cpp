@@ -58,7 +58,7 @@ TEST(FailureBook, shows_how_many_are_untold_and_the_message_of_the_first) {
 TEST(FailureBook, reports_once_to_each_thread_failures_that_others_got) {
     FailureBook book;
     book.note(4, {Code::stale, "four"});
-    EXPECT_FALSE(book.told_to_others(4, 2).has_value()) << "nobody was told yet";
+    EXPECT_FALSE(book.told_to_others(4, 2).has_value()) << "no failure was reported yet";
     EXPECT_EQ(book.take(4, 1)->message(), "four");
     EXPECT_FALSE(book.told_to_others(4, 1).has_value());
     EXPECT_EQ(book.told_to_others(4, 2)->message(), "four");
@@ -77,7 +77,7 @@ TEST(FailureBook, reports_the_failure_of_one_number_and_leaves_those_before_it) 
     EXPECT_EQ(book.first_untold(), 2U);
     EXPECT_TRUE(book.is_remembered(4));
     EXPECT_EQ(book.take(6, 1)->message(), "2");
-    EXPECT_EQ(book.take_of(2, 2)->message(), "2") << "only another thread was told";
+    EXPECT_EQ(book.take_of(2, 2)->message(), "2") << "only another thread got the failure";
     EXPECT_EQ(book.take_of(6)->message(), "6");
     EXPECT_EQ(book.first_untold(), 0U);
 }
@@ -90,7 +90,7 @@ TEST(FailureBook, remembers_the_newest_failures_remembered_max) {
     EXPECT_FALSE(book.is_remembered(2));
     EXPECT_TRUE(book.is_remembered(4));
     EXPECT_EQ(book.first_remembered(), 4U);
-    EXPECT_EQ(book.first_untold(), 2U) << "what is untold is not forgotten";
+    EXPECT_EQ(book.first_untold(), 2U) << "an unreported failure is kept";
 }
 
 TEST(FailureBook, loses_no_failure_when_no_memory_is_left) {
@@ -111,7 +111,7 @@ TEST(FailureBook, loses_no_failure_when_no_memory_is_left) {
         ++told;
     }
     EXPECT_EQ(told, count);
-    EXPECT_FALSE(book.take(2 * count).has_value()) << "and none is told for ever";
+    EXPECT_FALSE(book.take(2 * count).has_value()) << "a failure is returned once";
     EXPECT_EQ(book.first_untold(), 0U);
 }
 
@@ -126,7 +126,7 @@ TEST(FailureBook, reports_to_each_thread_its_own_failure_after_a_joint_report) {
     while (book.take(4000, 1)) {
     }
     for (std::uint64_t i = 1; i <= 1000; ++i) {
-        EXPECT_FALSE(book.told_to_others(4 * i, 1).has_value()) << "it was told";
+        EXPECT_FALSE(book.told_to_others(4 * i, 1).has_value()) << "the failure was reported";
         EXPECT_FALSE(book.told_to_others(4 * i - 2, 2).has_value()) << "that one did not fail";
         const auto failure = book.told_to_others(4 * i, 2);
         ASSERT_TRUE(failure.has_value()) << "number " << 4 * i;
@@ -168,7 +168,7 @@ TEST(FailureBook, reports_failures_together_with_the_code_of_an_awaited_one) {
     EXPECT_EQ(early->code(), Code::memory);
     const auto wrong = book.take(1000);
     ASSERT_TRUE(wrong.has_value());
-    EXPECT_EQ(wrong->code(), Code::memory) << "902 is the least that is not told";
+    EXPECT_EQ(wrong->code(), Code::memory) << "902 is the lowest number that is not reported";
     EXPECT_EQ(book.told_to_others(1000, 2)->code(), Code::address);
     EXPECT_EQ(book.told_to_others(998, 3), std::nullopt);
     EXPECT_EQ(book.told_to_others(802, 3)->code(), Code::memory);

@@ -168,7 +168,7 @@ TEST_P(GmaRemoteTest, what_cannot_be_an_address_is_refused_here) {
         << "the near end is looked at here";
 }
 
-TEST_P(GmaRemoteTest, says_that_a_path_is_remote_and_why) {
+TEST_P(GmaRemoteTest, describes_a_remote_path_with_its_reason) {
     for (const auto& [target, source] : {std::pair(rank().starter(2), rank().starter(0)),
                                          {rank().starter(1), rank().starter(2)}}) {
         const Path path = gma().path(target, source);
@@ -180,7 +180,7 @@ TEST_P(GmaRemoteTest, says_that_a_path_is_remote_and_why) {
     EXPECT_EQ(gma().path(rank().starter(2), rank().starter(0, starter_bytes)).route, Route::none);
 }
 
-TEST_P(GmaRemoteTest, the_end_of_the_gateway_ends_what_is_under_way_and_all_that_comes) {
+TEST_P(GmaRemoteTest, the_end_of_the_gateway_ends_all_commands_in_flight_and_all_later_ones) {
     const Handle first = gma().issue(copy(rank().starter(2), rank().starter(0), 8), handle_null);
     const Handle second = gma().issue(copy(rank().starter(1), rank().starter(2), 8), first);
     std::thread death([&] { network_.port(0).close(9); });

@@ -433,7 +433,8 @@ TEST(GmaDeathTest, an_atomic_that_waits_for_itself_waits_for_nothing_else) {
     EXPECT_EQ(doing.command.operation, Operation::add) << "not the copy before it";
     node::mark_dead(ranks.node(), 2, 9);
     waiting.join();
-    EXPECT_EQ(gma.wait(handle, node::for_ever, false).code(), Code::peer) << "told to who waits";
+    EXPECT_EQ(gma.wait(handle, node::for_ever, false).code(), Code::peer)
+        << "the waiting call returns the failure";
     EXPECT_EQ(gma.registry().live(), 1U) << "no word stays registered";
     acp::test::arm_watchdog(0, "");
 }

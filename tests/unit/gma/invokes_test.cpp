@@ -212,7 +212,7 @@ TEST_P(InvokesTest, private_memory_is_reached_by_its_own_process_and_by_no_other
 }
 
 // A failure in the middle of the queue: commands that are ordered after it do not run, others do.
-TEST_P(InvokesTest, what_rests_on_one_that_failed_does_not_run) {
+TEST_P(InvokesTest, an_operation_ordered_after_a_failed_one_does_not_run) {
     network_.start();
     AddedBelow first;
     AddedBelow second;

@@ -61,11 +61,11 @@ TEST_F(LocalEndsTest, lends_blocks_apart_from_each_other_that_others_can_address
         EXPECT_EQ(owner_.direct(loan.address), loan.block);
         EXPECT_EQ(owner_.find(loan.address, bytes), Code::ok);
         for (std::uint64_t at = 0; at < bytes; at += 64) {
-            EXPECT_TRUE(begins.insert(loan.address + at).second) << "lent twice";
+            EXPECT_TRUE(begins.insert(loan.address + at).second) << "two loans overlap";
         }
         loans.push_back(loan);
     }
-    EXPECT_EQ(ends_.take_block(end_of(1)).number, 0U) << "all are lent";
+    EXPECT_EQ(ends_.take_block(end_of(1)).number, 0U) << "no room is free";
     EXPECT_EQ(ends_.take_block(end_of(LocalEnds::block_bytes_max)).number, 0U);
     for (const Loan& loan : loans) end(loan);
     EXPECT_NE(ends_.take_block(end_of(1)).number, 0U);
@@ -142,14 +142,14 @@ TEST_F(LocalEndsTest, keeps_a_few_registrations_and_ends_the_others) {
     EXPECT_EQ(ends_.end_kept(), 0U);
 }
 
-TEST_F(LocalEndsTest, lends_as_many_registrations_as_it_says_and_no_more) {
+TEST_F(LocalEndsTest, keeps_registrations_up_to_its_limit) {
     std::vector<Loan> loans;
     for (std::uint64_t i = 0; i < LocalEnds::registered_max; ++i) {
         loans.push_back(lend_registration(end_of(5000, false, i)));
         ASSERT_NE(loans.back().number, 0U);
         ASSERT_LE(loans.back().number, memory::Command::loans_max);
     }
-    EXPECT_EQ(lend_registration(end_of(5000)).number, 0U) << "all are lent";
+    EXPECT_EQ(lend_registration(end_of(5000)).number, 0U) << "no room is free";
     end(loans[7]);
     EXPECT_NE(lend_registration(end_of(6000)).number, 0U);
 }
@@ -185,7 +185,7 @@ TEST_F(LocalEndsTest, makes_room_for_itself_where_the_address_layout_is_full) {
     EXPECT_EQ(none.failure().code(), Code::limit);
 }
 
-TEST_F(LocalEndsTest, says_what_is_wrong_with_memory_and_lends_nothing) {
+TEST_F(LocalEndsTest, refuses_bad_memory_with_a_reason_and_registers_nothing) {
     static const std::vector<char> constant(8192);
     const auto bad = ends_.add_registration({nullptr, 5000, false});
     ASSERT_FALSE(bad.is_ok());

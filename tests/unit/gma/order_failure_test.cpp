@@ -11,7 +11,7 @@ namespace {
 
 // The message of a command that did not run: its call, its initiator, and the handle that it was
 // ordered after.
-TEST(OrderFailureTest, what_does_not_run_says_which_call_it_was_and_which_handle_failed) {
+TEST(OrderFailureTest, a_command_that_does_not_run_names_its_call_and_the_failed_handle) {
     Marks marks;
     CommandQueue queue(marks, " by rank 3 on host");
     const memory::Command add{.operation = memory::Operation::add,

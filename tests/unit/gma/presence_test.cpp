@@ -31,7 +31,7 @@ void make_trusted(Presence& presence) {
     for (std::uint32_t i = 0; i <= Presence::absences_to_listen; ++i) (void)visit(presence);
 }
 
-TEST(Presence, a_program_that_is_not_known_yet_is_listened_for) {
+TEST(Presence, the_service_thread_naps_during_the_first_absence) {
     Presence presence(1.0);
     EXPECT_FALSE(presence.is_anybody_there());
     presence.enter();
@@ -49,7 +49,7 @@ TEST(Presence, absences_in_which_nothing_came_end_the_listening) {
     EXPECT_TRUE(presence.is_anybody_there());
 }
 
-TEST(Presence, what_came_in_an_absence_is_listened_for_in_the_next_ones) {
+TEST(Presence, work_in_an_absence_makes_the_service_thread_nap_in_the_next_ones) {
     Presence presence(1.0);
     for (std::uint32_t i = 0; i < 10 * Presence::absences_to_listen; ++i) {
         EXPECT_TRUE(visit(presence));

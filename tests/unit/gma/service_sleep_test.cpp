@@ -116,7 +116,7 @@ TEST_F(ServiceSleepTest, datagrams_are_not_noted_for_it_while_others_do_the_work
         EXPECT_EQ(acp::test::poll_sets_with(fd), 0U);
     }
     link_.event_.signal();
-    EXPECT_TRUE(sleep()) << "nobody is there: it hears the gateway";
+    EXPECT_TRUE(sleep()) << "no thread is in the library: the service thread watches the gateway";
     EXPECT_EQ(acp::test::poll_sets_with(fd), 1U);
 }
 

@@ -37,7 +37,7 @@ public:
     std::atomic<int> thorough_passes{0};
 };
 
-TEST(UnderWay, a_layer_is_gone_on_with_as_long_as_it_has_something_under_way) {
+TEST(UnderWay, a_layer_progresses_as_long_as_it_has_work_in_flight) {
     AllUnderWay all(silent_bell);
     Layer idle(all);
     Layer busy(all);

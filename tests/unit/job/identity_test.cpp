@@ -121,7 +121,8 @@ TEST(IdentityTest, explains_another_launchers_job) {
         expect_refused({variable}, variable + " says that another launcher");
         expect_refused({variable}, "acprun -n 4");
         EXPECT_TRUE(identity_of({variable, "ACP_SINGLETON=1"}).is_ok());
-        EXPECT_TRUE(identity_of({std::string(name) + "=1"}).is_ok()) << "a job of one needs nobody";
+        EXPECT_TRUE(identity_of({std::string(name) + "=1"}).is_ok())
+            << "a job of one rank needs no launcher";
         EXPECT_TRUE(identity_of({std::string(name) + "=many"}).is_ok());
     }
 }
@@ -138,7 +139,8 @@ TEST(IdentityTest, explains_a_rank_of_another_launcher_without_a_size) {
         expect_refused({variable}, variable + " says that another launcher");
         expect_refused({variable}, "ACP_SINGLETON=1");
         EXPECT_TRUE(identity_of({variable, "ACP_SINGLETON=1"}).is_ok());
-        EXPECT_TRUE(identity_of({variable, "PMI_SIZE=1"}).is_ok()) << "a job of one needs nobody";
+        EXPECT_TRUE(identity_of({variable, "PMI_SIZE=1"}).is_ok())
+            << "a job of one rank needs no launcher";
         EXPECT_TRUE(identity_of({std::string(name) + "=x"}).is_ok());
     }
 }

@@ -170,7 +170,7 @@ TEST(ListDamageTest, every_call_on_an_overwritten_list_ends) {
             }
         }
     }
-    EXPECT_GT(damaged, 100U) << "damage is told";
+    EXPECT_GT(damaged, 100U) << "list operations report damage";
 }
 
 TEST(ListDamageTest, a_turn_that_no_operation_ends_is_damage) {
@@ -189,7 +189,8 @@ TEST(ListDamageTest, a_turn_that_no_operation_ends_is_damage) {
     EXPECT_EQ(user.lists.take_first(list, taken), ListEffect::damaged);
     EXPECT_EQ(user.lists.destroy(list, ~std::uint64_t{0}, [](std::uint64_t) {}),
               ListEffect::damaged);
-    EXPECT_EQ(user.texts(list), std::vector<std::string>{"one"}) << "who only reads may";
+    EXPECT_EQ(user.texts(list), std::vector<std::string>{"one"})
+        << "operations that only read are allowed";
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ void expect_agreement(User<Atomic>& user,
         EXPECT_EQ(user.lists.size(list), texts.size()) << when;
         std::int64_t balance = 0;
         for (const Tally& tally : tallies) balance += tally.balance[list == lists[0] ? 0 : 1];
-        EXPECT_EQ(balance, static_cast<std::int64_t>(texts.size())) << when << ": as calls told";
+        EXPECT_EQ(balance, static_cast<std::int64_t>(texts.size()))
+            << when << ": the calls' results add up to the elements in the list";
         for (const std::string& text : texts) --there[text];
         std::vector<std::string> back = user.texts(list, false);
         std::reverse(back.begin(), back.end());

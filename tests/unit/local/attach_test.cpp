@@ -109,7 +109,7 @@ TEST_F(AttachTest, trusts_a_process_only_after_its_token_was_read_through_it) {
     node_.slot(2).pid.store(static_cast<std::uint32_t>(child.pid()), std::memory_order_relaxed);
     node_.slot(2).attach_address.store(node_.slot(1).attach_address.load());
     node_.slot(2).attach_token.store(node_.slot(1).attach_token.load() + 2);
-    EXPECT_FALSE(attach_.is_known_reachable(1)) << "nobody has asked yet";
+    EXPECT_FALSE(attach_.is_known_reachable(1)) << "no access was tried yet";
     EXPECT_TRUE(attach_.can_reach(1));
     EXPECT_TRUE(attach_.is_known_reachable(1));
     EXPECT_EQ(attach_.refusal(1), "");
@@ -193,7 +193,7 @@ TEST_F(AttachTest, a_process_that_is_gone_or_marked_dead_is_a_lost_peer) {
                               std::memory_order_release);
     attach_.run(copy);
     EXPECT_EQ(copy.code, Code::peer);
-    EXPECT_EQ(here_[0], 'h') << "a pid of the dead may be a stranger's by now";
+    EXPECT_EQ(here_[0], 'h') << "another process may have the pid of a dead one";
     node_.slot(1).state.store(static_cast<std::uint32_t>(node::SlotState::joined),
                               std::memory_order_release);
     // a lock that it does not hold

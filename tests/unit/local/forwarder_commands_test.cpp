@@ -96,7 +96,7 @@ TEST_F(ForwarderCommandsTest, a_command_that_was_withdrawn_has_no_end) {
     EXPECT_TRUE(commands.ended().empty());
 }
 
-TEST_F(ForwarderCommandsTest, a_failure_says_which_address_is_wrong) {
+TEST_F(ForwarderCommandsTest, a_failure_names_the_wrong_address) {
     const auto words = [this](const memory::Command& command, const AccessVerdict& verdict) {
         commands.fail(begin(1, command), verdict);
         const ForwardedEnd end = only_end();
@@ -138,7 +138,8 @@ TEST_F(ForwarderCommandsTest, a_death_ends_what_it_should_have_run_or_placed) {
     EXPECT_EQ(commands.outstanding(), 2U);
     EXPECT_EQ(commands[run_there].stage, ForwarderCommands::Stage::none);
     EXPECT_EQ(commands[run_elsewhere].stage, ForwarderCommands::Stage::running);
-    ASSERT_TRUE(commands.is_any_ready()) << "who starts it finds the process dead";
+    ASSERT_TRUE(commands.is_any_ready())
+        << "the thread that starts the command finds the process dead";
     EXPECT_EQ(commands.take_ready().index, waiting);
     EXPECT_FALSE(commands.is_any_ready());
 }

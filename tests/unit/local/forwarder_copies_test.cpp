@@ -54,7 +54,7 @@ TEST_F(ForwarderCopiesTest, a_copy_that_fits_one_message_leaves_at_once) {
     EXPECT_EQ(copies.send_waiting(), 0U);
 }
 
-TEST_F(ForwarderCopiesTest, a_longer_one_is_cut_and_its_last_piece_says_so) {
+TEST_F(ForwarderCopiesTest, a_longer_copy_is_cut_into_pieces_and_the_last_one_is_marked) {
     send(1, 5, 2 * piece + 1);
     EXPECT_TRUE(port.sent.empty());
     EXPECT_EQ(copies.send_waiting(), 3U);

@@ -68,7 +68,8 @@ TEST_F(ForwarderMemoryTest, writes_what_came_for_memory_that_it_reaches) {
     EXPECT_EQ(bytes[8], 8);
     EXPECT_EQ(served_bytes(), 3U);
     EXPECT_TRUE(accesses.write(mine + 5, std::span("abc", 3), theirs, self).is_ok());
-    EXPECT_EQ(served_bytes(), 3U) << "what a process does for itself is not served";
+    EXPECT_EQ(served_bytes(), 3U)
+        << "commands of a process on its own memory are not counted as served";
 }
 
 TEST_F(ForwarderMemoryTest, writes_nothing_to_memory_of_others_or_that_is_gone) {
@@ -110,7 +111,7 @@ TEST_F(ForwarderMemoryTest, reports_each_access_and_its_initiator_to_the_observe
     accesses.move(copy(mine + 8, mine, 8), to, from, 2);
     (void)accesses.write(mine, std::span("abc", 3), theirs, 1);
     (void)accesses.write(theirs, std::span("abc", 3), mine, 1);
-    ASSERT_EQ(seen.size(), 2U) << "what was refused was not done";
+    ASSERT_EQ(seen.size(), 2U) << "a refused copy writes no byte";
     EXPECT_EQ(seen[0], std::pair(copy(mine + 8, mine, 8), 2U));
     EXPECT_EQ(seen[1], std::pair(copy(mine, theirs, 3), 1U));
     EXPECT_EQ(word_at(8), 0x0706050403020100U) << "moved before the second write";

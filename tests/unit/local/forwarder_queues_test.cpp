@@ -122,7 +122,7 @@ TEST_F(ForwarderQueuesTest, forgets_messages_to_the_dead_and_takes_no_more) {
     port.room.clear();
     queues.post(1, message(3), {});
     EXPECT_TRUE(port.sent.empty());
-    EXPECT_FALSE(queues.note_death(1)) << "a death is news once";
+    EXPECT_FALSE(queues.note_death(1)) << "note_death() returns true once for each death";
     EXPECT_FALSE(queues.note_death(self));
     EXPECT_FALSE(queues.is_dead(self));
 }

@@ -341,7 +341,7 @@ TEST_P(ForwarderTest, a_stopped_process_holds_up_only_what_needs_it) {
                                           : copy(rank(0).own.address, rank(1).own.address, 5000));
     }
     for (int i = 0; i < 50; ++i) poll();
-    EXPECT_FALSE(forwarder.has_work()) << "what waits for room is no reason to stay awake";
+    EXPECT_FALSE(forwarder.has_work()) << "messages that wait for room are no work";
     (void)forwarder.submit(1000, copy(rank(2).own.address, rank(0).own.address, mebibyte));
     std::vector<ForwardedEnd> ended;
     while (ended.empty()) {

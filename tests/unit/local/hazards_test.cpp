@@ -63,7 +63,7 @@ TEST_F(HazardsTest, a_lease_inside_an_access_of_its_thread_takes_another_line_an
         enter(lease.line(), other + 8, other + 8);
         memory::leave(lease.line());
     }
-    EXPECT_EQ(line->target.load(), other) << "what the thread is inside of stays named";
+    EXPECT_EQ(line->target.load(), other) << "the hazard word of an outer access stays";
     EXPECT_EQ(node_.hazards(0)[1].is_claimed.load(), 0U);
     memory::leave(*line);
     EXPECT_EQ(hazards.free_line(), line);

@@ -71,7 +71,8 @@ TEST_F(NumberedOperationTest, names_what_it_reaches_until_it_ends) {
         EXPECT_TRUE(is_named(far));
         EXPECT_EQ(context.find(far + 8, 8), nullptr) << "a line names two addresses";
         EXPECT_EQ(context.refusal(), Code::limit);
-        EXPECT_NE(context.find(first_.shared.address, 8), nullptr) << "which nobody revokes";
+        EXPECT_NE(context.find(first_.shared.address, 8), nullptr)
+            << "memory that its owner never revokes needs no hazard word";
         EXPECT_TRUE(is_named(near));
     }
     EXPECT_FALSE(is_named(near));

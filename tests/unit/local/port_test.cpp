@@ -254,7 +254,7 @@ TEST_P(PortTest, refuses_a_message_when_full_and_takes_it_when_there_is_room) {
     std::uint64_t sent = 0;
     while (sent < 100'000 && send(*from, 1, Letter(0, sent))) ++sent;
     ASSERT_GT(sent, 0U);
-    ASSERT_LT(sent, 100'000U) << "nothing bounds what is under way";
+    ASSERT_LT(sent, 100'000U) << "the number of messages in flight has a limit";
     EXPECT_FALSE(from->has_room(1));
     EXPECT_TRUE(from->has_room(2)) << "one full receiver must not hold up the others";
     EXPECT_TRUE(send(*from, 2, Letter(0, 0)));

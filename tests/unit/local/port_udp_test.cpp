@@ -230,7 +230,7 @@ TEST_P(LostSocketTest, a_port_whose_descriptors_the_program_took_continues) {
         ports_[0]->receive(ignore, 64);
         os::yield_cpu();
     }
-    ASSERT_TRUE(ports_[1]->send(0, head, {})) << "it sends by the new one";
+    ASSERT_TRUE(ports_[1]->send(0, head, {})) << "the port sends through its new socket";
     while (ports_[0]->receive(ignore, 64) == 0) os::yield_cpu();
     EXPECT_EQ(lseek(file, 0, SEEK_END), 0) << "nothing was written to the program's file";
     close(file);

@@ -133,7 +133,7 @@ TEST_F(SpaceTest, private_memory_is_direct_for_its_owner_only) {
     EXPECT_EQ(other_.find(key), Code::stale);
 }
 
-TEST_F(SpaceTest, says_what_is_wrong_with_an_address) {
+TEST_F(SpaceTest, gives_the_reason_why_an_address_is_bad) {
     const GlobalAddress key = owner_.add(memory_.data(), memory_.size());
     const auto& space = owner_.space;
     const auto expect = [&](GlobalAddress address, const std::string& part) {
@@ -158,7 +158,7 @@ TEST_F(SpaceTest, says_what_is_wrong_with_an_address) {
 
 // The message about memory that was never registered does not call it unregistered, and agrees with
 // the code.
-TEST_F(SpaceTest, says_of_a_wild_address_that_nothing_is_registered_there) {
+TEST_F(SpaceTest, reports_a_wild_address_as_not_registered) {
     const auto& layout = owner_.space.layout();
     for (const GlobalAddress wild :
          {layout.segment_start(5, 0, 0) + 5, starter(5) ^ layout.segment_start(0, 0, 3),

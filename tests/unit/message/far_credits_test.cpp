@@ -119,7 +119,7 @@ TEST_F(FarCreditsTest, another_sender_gets_nothing_of_what_waited_for_the_one_be
     EXPECT_FALSE(credits_.has_waiting());
     credits_.carry(credit, 7);
     bring(1);
-    EXPECT_EQ(seen(credit), 1U) << "what is under way goes on";
+    EXPECT_EQ(seen(credit), 1U) << "the put in flight still arrives";
     carry_on();
     bring(1);
     EXPECT_EQ(seen(credit, sender + 1), 7U);

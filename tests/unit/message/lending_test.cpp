@@ -37,7 +37,7 @@ TEST(LentPieces, cover_a_message_of_any_length_without_a_gap) {
     }
 }
 
-TEST(PieceCount, says_what_it_was_made_of) {
+TEST(PieceCount, is_decoded_to_what_was_encoded) {
     const PieceCount count{(std::uint64_t{1} << 24) - 1, 5, PieceCount::count_max};
     const PieceCount read = PieceCount::of(count.word());
     EXPECT_EQ(read.number, count.number);
@@ -293,7 +293,7 @@ TEST(Lending, a_message_that_is_given_up_by_its_receiver_waits_for_the_senders_l
     EXPECT_FALSE(borrower.is_busy());
     EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 0),
               static_cast<long>(buffers.times.size()))
-        << "nobody else has copied";
+        << "no other thread has copied a piece";
 }
 
 TEST(Lending, a_message_that_is_given_up_by_its_receiver_does_not_wait_for_the_dead) {

@@ -341,7 +341,7 @@ private:
 };
 
 // An earlier word would arrive after the credit, on which the sender may free its memory.
-TEST_F(ReceivingTest, the_last_record_is_taken_when_no_word_to_the_sender_is_under_way) {
+TEST_F(ReceivingTest, the_last_record_is_taken_only_with_no_credit_to_the_sender_in_flight) {
     for (const bool is_refused : {false, true}) {
         const RingKey key(is_refused ? 8 : 9);
         const MappedPath<> path(ring_memory(), bell_, MappedPath<>::Fence::by_each);

@@ -125,7 +125,7 @@ struct Network {
             std::uint64_t word = 0;
             std::memcpy(&old, target + put.offset, sizeof old);
             if (expects_zeros) {
-                EXPECT_EQ(old, 0U) << "a header is added to what is there";
+                EXPECT_EQ(old, 0U) << "a header is added to a word that is not 0";
             }
             std::memcpy(&word, put.bytes.data(), sizeof word);
             word += old;

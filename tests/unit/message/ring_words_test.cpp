@@ -14,7 +14,7 @@ RecordHead any_head(test::Random& random) {
             static_cast<std::uint8_t>(random.below(tag_max + 1)), random.chance(50)};
 }
 
-TEST(RingWords, a_header_says_what_it_was_made_of) {
+TEST(RingWords, a_header_is_decoded_to_what_was_encoded) {
     test::Random random(1);
     for (int i = 0; i < 10'000; ++i) {
         const RingKey key(static_cast<std::uint32_t>(random.next()));

@@ -79,7 +79,7 @@ TEST(AwaitedTest, a_blocking_atomic_is_shown_as_the_program_s_call) {
     entry.tell(AwaitedCall::fetch, 1'000'000'000, &command);
     const Doing seen = look_at(segment, 1, 2'500'000'000);
     EXPECT_EQ(call_of(seen), "acp_fetch_cas4");
-    EXPECT_EQ(seen.command.target, 0U) << "where the library keeps the old value concerns nobody";
+    EXPECT_EQ(seen.command.target, 0U) << "the address of the library's own old value is not shown";
     EXPECT_EQ(doing_from(to_words(seen)), seen);
     EXPECT_EQ(describe({seen}),
               (Lines{"rank 1 waits in acp_fetch_cas4 for 1.5 s: a word on rank 2 (" +

@@ -58,7 +58,7 @@ TEST(DeathTest, a_watcher_adds_how_one_ended_that_others_found_gone) {
     const Segment segment = make_segment(2);
     set_state(segment, 1, SlotState::joined, ::getpid());
     mark_dead(segment, 1, unseen_status);
-    EXPECT_FALSE(is_end_awaited(segment, 1)) << "nobody watches";
+    EXPECT_FALSE(is_end_awaited(segment, 1)) << "no watcher exists that could publish the cause";
     EXPECT_NE(fate(segment, 1).find("is gone"), std::string::npos);
     segment.control().watcher_pid.store(static_cast<std::uint64_t>(::getpid()));
     EXPECT_TRUE(is_end_awaited(segment, 1));
@@ -68,7 +68,8 @@ TEST(DeathTest, a_watcher_adds_how_one_ended_that_others_found_gone) {
     asker.join();
     EXPECT_NE(told.find("was killed by signal 9"), std::string::npos) << told;
     EXPECT_FALSE(is_end_awaited(segment, 1));
-    EXPECT_EQ(segment.control().deaths.load(), 2U) << "who waits looks again";
+    EXPECT_EQ(segment.control().deaths.load(), 2U)
+        << "the late cause increments the count, so that waiting threads check again";
     mark_dead(segment, 1, exit_3_status);
     EXPECT_NE(fate(segment, 1).find("was killed by signal 9"), std::string::npos);
     EXPECT_EQ(segment.control().deaths.load(), 2U);
@@ -87,7 +88,7 @@ TEST(DeathTest, an_end_that_the_watcher_does_not_report_is_awaited_once) {
     EXPECT_NE(fate(segment, 1).find("is gone"), std::string::npos);
     mark_dead(segment, 1, killed_status);
     EXPECT_NE(fate(segment, 1).find("was killed by signal 9"), std::string::npos)
-        << "what the watcher says late counts";
+        << "a cause that the watcher publishes late replaces \"is gone\"";
 }
 
 TEST(DeathTest, the_first_one_is_kept_and_each_counts_once) {
@@ -102,7 +103,7 @@ TEST(DeathTest, the_first_one_is_kept_and_each_counts_once) {
     EXPECT_NE(fate(segment, 2).find("signal 9"), std::string::npos) << fate(segment, 2);
 }
 
-TEST(DeathTest, a_fate_says_how_far_the_rank_had_come) {
+TEST(DeathTest, a_fate_contains_the_stage_that_the_rank_had_reached) {
     const Segment segment = make_segment(4);
     set_state(segment, 1, SlotState::joined, ::getpid());
     set_state(segment, 2, SlotState::left, ::getpid());
@@ -117,7 +118,8 @@ TEST(DeathTest, a_fate_says_how_far_the_rank_had_come) {
         EXPECT_EQ(told.find(pattern.substr(0, gap)), 0U) << told;
         EXPECT_NE(told.find(pattern.substr(gap + 4)), std::string::npos) << told;
     }
-    EXPECT_NE(fate(segment, 3).find("is gone"), std::string::npos) << "nobody knows how it ended";
+    EXPECT_NE(fate(segment, 3).find("is gone"), std::string::npos)
+        << "no process has published the cause of its end";
 }
 
 TEST(DeathTest, the_fate_of_one_that_left_after_a_death_names_that_death) {
@@ -177,7 +179,7 @@ TEST(DeathTest, a_rank_of_another_pid_namespace_lives) {
     char byte = 0;
     if (::read(told.reading.get(), &byte, 1) != 1) {
         ASSERT_EQ(apart.exit_code(), 77);
-        GTEST_SKIP() << "this system gives nobody a pid namespace";
+        GTEST_SKIP() << "this system refuses pid namespaces";
     }
     ASSERT_EQ(byte, 'j');
     EXPECT_EQ(segment.slot(1).pid.load(std::memory_order_relaxed), 1U) << "as it counts";

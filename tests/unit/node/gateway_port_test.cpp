@@ -257,7 +257,7 @@ TEST_F(NodesTest, a_death_wakes_the_gateway_of_its_node) {
     EXPECT_TRUE(event.drain());
 }
 
-TEST_F(NodesTest, a_process_whose_event_the_program_closed_says_so_once) {
+TEST_F(NodesTest, a_process_reports_once_that_the_program_closed_its_event) {
     auto event = std::move(os::Event::create()).value();
     GatewayPort port(segments_[0]);
     port.open(event.fd());

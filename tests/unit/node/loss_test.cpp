@@ -52,7 +52,7 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
               "10.0.0.1:4711; its machine may be down, its agent or a rank that is its own "
               "gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun to drop it)");
     EXPECT_EQ(told_loss(here, 2), "");
-    EXPECT_FALSE(is_lost(segments[1], 3)) << "each node is told by its own gateway";
+    EXPECT_FALSE(is_lost(segments[1], 3)) << "each node gets the loss from its own gateway";
 }
 
 TEST(LossTest, an_unreachable_node_names_how_many_of_its_addresses_are_not_tried) {
@@ -101,7 +101,7 @@ TEST(LossTest, two_writers_record_every_loss_and_no_other) {
         std::thread other(write, 1);
         write(0);
         other.join();
-        EXPECT_EQ(news[0] + news[1], far) << "each is news once";
+        EXPECT_EQ(news[0] + news[1], far) << "each loss is reported by exactly one writer";
         for (std::uint32_t process = 1; process <= far; ++process)
             EXPECT_TRUE(is_lost(here, process)) << process;
         for (std::uint32_t i = 0; i < losses_told; ++i) {

@@ -52,7 +52,7 @@ TEST_F(OwnMeetingsTest, a_meeting_is_given_once_and_its_end_releases_the_barrier
         EXPECT_TRUE(end().is_ok());
     }
     GatewayPort agent(segments_[0]);
-    EXPECT_FALSE(agent.take_meeting().has_value()) << "the agent hears of none";
+    EXPECT_FALSE(agent.take_meeting().has_value()) << "the agent takes part in no meeting";
 }
 
 // Ends each meeting in the poll that takes it, as if all others had arrived before.

@@ -83,7 +83,8 @@ TEST_P(WaitPolicyTest, looks_longer_the_more_threads_share_a_cpu_if_it_yields) {
     if (few.is_yielding && few.look_cost == LookCost::dear) {
         EXPECT_EQ(many.poll_ns, 16 * few.poll_ns) << "as long by its own share of a CPU";
         EXPECT_GT(many.long_yield_ns, few.long_yield_ns);
-        EXPECT_LT(many.long_yield_ns, 3'000'000U) << "as who computes keeps the CPU";
+        EXPECT_LT(many.long_yield_ns, 3'000'000U)
+            << "shorter than the yield after which a computing thread has kept the CPU";
     } else if (few.is_yielding) {
         EXPECT_EQ(many.poll_ns - few.poll_ns, many.long_yield_ns - few.long_yield_ns);
         EXPECT_GE(many.poll_ns - few.poll_ns, 30 * 4'000U);

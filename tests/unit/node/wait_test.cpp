@@ -72,7 +72,7 @@ TEST_P(WaitTest, a_signal_ends_a_wait_only_where_that_is_wanted) {
     sleeps = 0;
     EXPECT_EQ(waiter_.wait([&] { return sleeps == 3; }, sleep, for_ever), Outcome::ready);
     EXPECT_EQ(waiter_.wait([&] { return sleeps == 4; }, sleep, for_ever, &gate), Outcome::ready)
-        << "what is ready counts more than the signal";
+        << "a ready condition takes precedence over the signal";
 }
 
 // No handler that ran is missed, at whichever poll it runs: while the thread spins as well as

@@ -140,7 +140,7 @@ TEST(Pool, that_is_opened_again_lends_the_ring_of_a_sender_that_died_writing) {
     after.receive_all(3);
 }
 
-TEST(Pool, that_is_closed_needs_no_sender_any_more) {
+TEST(Pool, that_is_closed_leaves_no_sender_unsettled) {
     Node node(2);
     Exchange before(node);
     ASSERT_TRUE(before.send(1));

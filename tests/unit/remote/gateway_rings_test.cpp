@@ -179,7 +179,7 @@ TEST_F(GatewayRingsTest, rings_a_waiter_or_else_the_service_thread_if_it_is_need
     };
     std::uint32_t service = door.service_bell.announce();
     end_one();
-    EXPECT_FALSE(is_rung(door.service_bell, service)) << "nobody wants it";
+    EXPECT_FALSE(is_rung(door.service_bell, service)) << "no service thread wants this completion";
     links_[1]->set_service_wanted(true);
     end_one();
     EXPECT_TRUE(is_rung(door.service_bell, service));
@@ -231,7 +231,7 @@ TEST_F(GatewayRingsTest, nonsense_in_what_ended_is_made_harmless_at_the_process)
     record.process = ~0U;
     const auto ended = poll(0);
     ASSERT_EQ(ended.size(), 1U);
-    EXPECT_EQ(ended[0].count, 3U) << "as many as are under way";
+    EXPECT_EQ(ended[0].count, 3U) << "one for each command in flight";
     EXPECT_EQ(ended[0].code, base::Code::system);
     EXPECT_EQ(ended[0].blamed, BlamedAddress::none);
     EXPECT_EQ(ended[0].process, procs) << "the last of the job";

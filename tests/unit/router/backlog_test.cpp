@@ -44,7 +44,7 @@ TEST(OperationsTest, finds_by_a_ticket_only_what_placement_has) {
     EXPECT_EQ(parts.operations.find_with_placement(ticket), no_index);
 }
 
-TEST(OperationsTest, counts_and_shows_the_spare_record_as_nothing_under_way) {
+TEST(OperationsTest, neither_counts_nor_shows_the_spare_record) {
     LowerParts parts;
     const std::uint32_t spare = parts.operations.spare();
     EXPECT_EQ(parts.operations.spare(), spare);

@@ -69,7 +69,8 @@ TEST(RouterFailureTest, notifies_every_node_of_a_dead_process_and_its_wait_statu
     for (NodeId node = 0; node < 6; ++node) {
         const auto& dead = job.nodes[node]->ends.dead;
         if (node == 2) {
-            EXPECT_TRUE(dead.empty()) << "it told us itself";
+            EXPECT_TRUE(dead.empty())
+                << "this node has sent the death, and gets no notification of it";
             continue;
         }
         ASSERT_EQ(dead.size(), 1U) << node;

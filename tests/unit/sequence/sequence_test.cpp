@@ -231,7 +231,8 @@ TEST_P(SequenceTest, a_full_heap_is_reported_and_changes_nothing) {
     EXPECT_EQ(user_.erase(in, full.size() - 2, 5), SequenceEffect::done) << "at the end";
     expect_content(in, full.substr(2), "without its end");
     EXPECT_EQ(user_.push(in, ContentEnd::back, "yz"), SequenceEffect::done);
-    EXPECT_EQ(user_.others.asked(), 0U) << "who has found no room keeps nobody waiting";
+    EXPECT_EQ(user_.others.asked(), 0U)
+        << "an operation that found no room has made no other process wait";
     user_.blocks.set_allocations_left(-1);
     const std::string huge(heap_shape.areas * heap::area_bytes / 2, 'h');
     EXPECT_EQ(user_.push(in, ContentEnd::back, huge), SequenceEffect::done);

@@ -47,7 +47,8 @@ TEST_F(AttackerTest, copies_handshakes_from_elsewhere_as_often_as_planned) {
         EXPECT_EQ(made_[i].to, 1U);
         EXPECT_EQ(made_[i].named, 0U);
         EXPECT_EQ(made_[i].at, 2 * ms + i * 7 * ms);
-        EXPECT_FALSE(made_[i].from == Network::address_of(0)) << "not what the original is";
+        EXPECT_FALSE(made_[i].from == Network::address_of(0))
+            << "the copy is sent from another address than the original";
     }
     made_.clear();
     attacker.see(ms, 1, 2 * ms, datagram_of(PacketType::data, 0), made_);

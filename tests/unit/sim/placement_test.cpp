@@ -169,7 +169,7 @@ TEST_F(PlacementTest, wrong_addresses_are_refused_as_a_node_refuses_them) {
     EXPECT_EQ(placement_.pending(), 0U);
 }
 
-TEST_F(PlacementTest, an_operation_runs_once_and_says_the_same_each_time) {
+TEST_F(PlacementTest, an_operation_runs_once_and_returns_the_same_result_each_time) {
     const std::vector<std::byte> arguments(32, std::byte{3});
     std::vector<std::byte> first(64);
     std::vector<std::byte> second(64);

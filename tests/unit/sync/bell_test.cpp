@@ -95,7 +95,7 @@ TEST_P(BellTest, a_ringer_that_dies_costs_one_ring_of_the_watcher) {
     });
 }
 
-TEST_P(BellTest, a_sleeper_that_dies_takes_nobodys_wake) {
+TEST_P(BellTest, a_dying_sleeper_does_not_consume_the_wake_of_another) {
     sched::for_each_death(2, 50, [](const sched::Options& options) {
         Scene scene;
         const sched::Outcome outcome = sched::run(options, scene.fibers(GetParam()));

@@ -212,7 +212,7 @@ TEST(DoorbellBitmap, shows_ringers_a_sleeping_consumer_until_it_takes) {
     EXPECT_TRUE(bitmap.announce_sleep());
     EXPECT_TRUE(bitmap.is_silent());
     EXPECT_TRUE(bitmap.set(3));
-    EXPECT_TRUE(bitmap.set(900)) << "the first ringer may be dead before it wakes anybody";
+    EXPECT_TRUE(bitmap.set(900)) << "the first ringer may have died before it woke the consumer";
     EXPECT_FALSE(bitmap.announce_sleep());
     EXPECT_EQ(bitmap.take_all([](std::uint32_t) {}), 2U);
     EXPECT_FALSE(bitmap.set(3));

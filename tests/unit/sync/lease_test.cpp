@@ -192,7 +192,7 @@ TEST(Lease, with_a_nonsense_state_belongs_to_its_holder_until_the_owner_has_deci
         }
         ASSERT_TRUE(lease.begin_revoke(lease.state(), 7));
         ASSERT_EQ(lease.enter(mine, note, here, by_each), LeaseEntry::not_now);
-        ASSERT_EQ(lease.state().holder(), 3U) << "the holder has said who it is";
+        ASSERT_EQ(lease.state().holder(), 3U) << "the holder has published its process";
         ASSERT_TRUE(lease.is_used_up(0));
         lease.make_free(8);
         ASSERT_EQ(lease.enter(mine, note, here, by_each), LeaseEntry::revoked);
@@ -220,7 +220,8 @@ TEST(Lease, whose_count_was_overwritten_is_not_revoked_until_the_holder_writes_i
     words[1] = 4711;
     ASSERT_EQ(lease.enter(mine, note, here, by_each), LeaseEntry::open);
     lease.leave_counting(note, 1);
-    EXPECT_FALSE(lease.is_used_up(4712)) << "who counts cannot know";
+    EXPECT_FALSE(lease.is_used_up(4712))
+        << "a thread that enters to count does not know the bytes used";
     ASSERT_EQ(lease.enter(mine, note, here, by_each), LeaseEntry::open);
     lease.leave(note, 9);
     EXPECT_TRUE(lease.is_used_up(9));
@@ -229,7 +230,7 @@ TEST(Lease, whose_count_was_overwritten_is_not_revoked_until_the_holder_writes_i
     EXPECT_TRUE(lease.is_used_up(11));
 }
 
-TEST(WriterNote, of_which_one_word_is_overwritten_still_says_where_its_writer_writes) {
+TEST(WriterNote, with_one_overwritten_word_still_names_the_place_of_its_writer) {
     for (const int which : {0, 1}) {
         WriterNote<> note;
         note.begin(here);

@@ -173,7 +173,7 @@ TEST(SleepWord, is_published_by_the_first_of_several_and_never_back) {
     EXPECT_TRUE(word.announce_sleep(value));
     for (const std::uint32_t late : {1U, 2U, 3U}) {
         EXPECT_FALSE(word.publish_unless_reached(late));
-        EXPECT_EQ(word.load(), value) << "what sleepers for the next one know stays";
+        EXPECT_EQ(word.load(), value) << "the word that sleepers for the next number wait on stays";
     }
     EXPECT_TRUE(word.publish_unless_reached(4)) << "they are to be woken";
     EXPECT_TRUE(SleepWord<>::reached(word.load(), 4));

@@ -159,7 +159,7 @@ TEST(EntryCountTest, the_number_is_right_after_any_change_while_it_was_counted) 
     });
     // Under sanitizers the test runs few seeds.
     if (!test::is_sanitized) {
-        EXPECT_GT(known, 0U) << "nobody stores the number while others are about";
+        EXPECT_GT(known, 0U) << "no operation stores the number of entries while others run";
     }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using Use = CallLock::Use;
 
-TEST(CallLock, says_how_another_thread_holds_it) {
+TEST(CallLock, returns_the_use_for_which_another_thread_holds_it) {
     CallLock lock;
     EXPECT_EQ(lock.try_lock(Use::call), Use::none);
     EXPECT_EQ(lock.try_lock(Use::moment), Use::call);

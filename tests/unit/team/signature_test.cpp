@@ -45,7 +45,7 @@ TEST(Signature, of_a_call_that_does_not_block_is_that_of_the_blocking_one_but_fo
     EXPECT_NE(reduce.non_blocking(), sync.non_blocking());
 }
 
-TEST(Signature, says_what_the_program_has_called) {
+TEST(Signature, describes_the_call_of_the_program) {
     EXPECT_EQ(describe({CollectiveCall::reduce, 80, 2, {ACP_INT64, ACP_SUM}}),
               "acp_reduce_team of 80 bytes (int64, sum) to member 2");
     EXPECT_EQ(describe({CollectiveCall::allreduce, 80, 0, {}}),

@@ -124,7 +124,7 @@ TEST_F(TransportTest, a_frequent_destination_gets_a_connected_socket_without_los
     EXPECT_EQ(sockets_[0]->receive_drops() + sockets_[1]->receive_drops(), 0U);
 }
 
-TEST_F(TransportTest, a_sleeper_is_woken_by_a_connected_socket_made_meanwhile) {
+TEST_F(TransportTest, a_sleeper_is_woken_by_a_socket_connected_during_its_sleep) {
     start("", 1);
     for (int i = 0; i < 300; ++i) send_all(hosts_[1].arrived.size() + 1, 12);
     ASSERT_EQ(sockets_[1]->counters().lines, 1U);
