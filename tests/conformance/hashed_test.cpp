@@ -211,8 +211,7 @@ TEST_F(HashedTest, iterators_find_each_entry_once_and_erase_it) {
             ASSERT_GE(it.rank, 0) << acp_error_message();
             EXPECT_EQ(acp_erase_map(gone).elem, ACP_GA_NULL);
             expect_refused(ACP_ERR_STALE, {"acp_erase_map", "erased before"});
-            EXPECT_EQ(acp_increment_map_it(gone).elem, it.elem)
-                << "an iterator of an erased entry leads to the next one";
+            EXPECT_EQ(acp_increment_map_it(gone).elem, it.elem) << "leads to the next entry";
         }
         EXPECT_EQ(acp_size_local_map(map), 0U);
     });
