@@ -124,6 +124,24 @@ bool has_carryless_multiply() noexcept {
 #endif
 }
 
+bool has_byte_shuffle() noexcept {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("popcnt");
+#else
+    return false;
+#endif
+}
+
+bool has_byte_compress() noexcept {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+#else
+    return false;
+#endif
+}
+
 AesUnit aes_unit() noexcept {
 #if defined(__x86_64__)
     if (!__builtin_cpu_supports("aes") || !__builtin_cpu_supports("pclmul")) return AesUnit::none;

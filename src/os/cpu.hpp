@@ -60,6 +60,13 @@ Status pin_to_cpu(int nth_usable);
 // vector (x86 PCLMULQDQ and SSSE3).
 [[nodiscard]] bool has_carryless_multiply() noexcept;
 
+// Whether the CPU shuffles the bytes of a vector and counts bits (x86 SSSE3 and POPCNT).
+[[nodiscard]] bool has_byte_shuffle() noexcept;
+
+// Whether the CPU packs the bytes of a mask out of a vector of 64, and spreads them into one (x86
+// AVX-512 VBMI2, and AVX-512 BW, BMI, BMI2 and POPCNT, with which it is used).
+[[nodiscard]] bool has_byte_compress() noexcept;
+
 // How fast the processor computes AES-GCM, from slowest to fastest. x86 has more levels than other
 // architectures.
 enum class AesUnit : std::uint8_t {

@@ -206,6 +206,10 @@ TEST(Cpu, returns_the_count_of_the_kernel) {
 #endif
     EXPECT_EQ(has_fast_short_rep_mov(), is_listed(" fsrm"));
     EXPECT_EQ(has_carryless_multiply(), is_listed(" pclmulqdq") && is_listed(" ssse3"));
+    EXPECT_EQ(has_byte_shuffle(), is_listed(" ssse3") && is_listed(" popcnt"));
+    EXPECT_EQ(has_byte_compress(), is_listed(" avx512bw") && is_listed(" avx512_vbmi2") &&
+                                       is_listed(" bmi1") && is_listed(" bmi2") &&
+                                       is_listed(" popcnt"));
     const std::uint64_t cache = last_level_cache_bytes();
     EXPECT_TRUE(cache == 0 || cache >= 16 * 1024) << cache;
 }
