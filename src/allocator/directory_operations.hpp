@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The directories of hashed containers as numbered operations: making, first use, destroying. A
-// directory lies in the heap of one process, with the addresses of its tables behind it; a process
-// that uses the container reads it (data/directory.hpp). Any thread; see
-// local/numbered_operation.hpp. Tests: tests/unit/allocator/directory_operations_test.cpp.
+// The directories of hashed containers as typed operations (local/typed_operation.hpp): making,
+// first use, destroying. A directory lies in the heap of one process, with the addresses of its
+// tables behind it; a process that uses the container reads it (data/directory.hpp). Any thread.
+// Tests: tests/unit/allocator/directory_operations_test.cpp.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
-#include "local/numbered_operation.hpp"
+#include "local/typed_operation.hpp"
 
-#include "allocator/node_heap.hpp"
+#include "allocator/owned_tables.hpp"
 #include "table/layout.hpp"
 
 namespace acp::allocator {
-
-inline constexpr std::uint32_t directory_make_number = 41;
-inline constexpr std::uint32_t directory_use_number = 42;
-inline constexpr std::uint32_t directory_destroy_number = 43;
 
 // The part that two containers swap: the tables of the entries, and how keys are hashed.
 struct DirectoryBody {
@@ -58,28 +55,87 @@ static_assert(offsetof(DirectoryHead, more_too) ==
               offsetof(table::DirectoryStart<std::atomic>, more_too));
 static_assert(offsetof(DirectoryHead, mark) == offsetof(table::DirectoryStart<std::atomic>, mark));
 
-// make: both bodies get lists with room for the tables of the first one; the operation sets list
-// and room, and the words of DirectoryStart. Its result is the address of the directory; 0: there
-// is no room.
-struct DirectoryMake {
+inline constexpr std::uint64_t tables_max = std::uint64_t{1}
+                                            << 24;  // more than a job may have ranks
+
+struct DirectoryToMake {
     DirectoryHead head;  // has tables_max tables at most
     std::uint64_t maker = NodeHeap::nobody;
 };
 
-inline constexpr std::uint64_t tables_max = std::uint64_t{1}
-                                            << 24;  // more than a job may have ranks
+struct MadeDirectory {
+    memory::GlobalAddress directory = 0;  // 0: there is no room
+};
 
-// use: counts as the first use of the directory. destroy: frees the directory and its lists. The
-// argument of both is a DirectoryName. Errors: stale (no directory of this identity is there).
+// Both bodies get lists with room for the tables of the first one; the operation sets list and
+// room, and the words of DirectoryStart.
+struct MakeDirectory {
+    static constexpr local::OperationName name{"directory.make", "making a container"};
+    using Owner = OwnedTables;
+    using Input = DirectoryToMake;
+    using Output = MadeDirectory;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const local::OperationCall<Input>& call,
+                            const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner,
+                          const local::OperationCall<Input>& call,
+                          local::OperationReply<Output>& reply) noexcept;
+};
+
 struct DirectoryName {
     std::uint64_t directory = 0;  // its address
     std::uint64_t id = 0;
 };
 
-inline constexpr std::uint32_t directory_operation_count = 3;
+// "the container is 0x..."
+[[nodiscard]] std::string container_named(const DirectoryName& name);
 
-// The rows of this layer.
-[[nodiscard]] const std::array<local::NumberedOperation, directory_operation_count>&
-directory_operations() noexcept;
+// 0: no directory of this identity is there.
+[[nodiscard]] table::BlockNumber find_directory(OwnedTables& owner,
+                                                const DirectoryName& name) noexcept;
+
+// The base of operations on one directory: calls Operation::on(owner, directory) for the one that
+// the input names. Code stale: none of this identity is there.
+template <typename Operation>
+struct DirectoryOperation {
+    using Owner = OwnedTables;
+    using Input = DirectoryName;
+    using Output = local::Nothing;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const local::OperationCall<Input>& /*call*/,
+                            const local::OwnerShape& shape) noexcept {
+        return shape.heap_bytes != 0 ? base::Code::ok : base::Code::unsupported;
+    }
+
+    static base::Code run(Owner& owner,
+                          const local::OperationCall<Input>& call,
+                          local::OperationReply<Output>& /*reply*/) noexcept {
+        const table::BlockNumber found = find_directory(owner, call.input);
+        return found != 0 ? Operation::on(owner, found) : base::Code::stale;
+    }
+
+    static std::string places_of(const Input& input) { return container_named(input); }
+};
+
+// Counts as the first use of the directory.
+struct UseDirectory : DirectoryOperation<UseDirectory> {
+    static constexpr local::OperationName name{"directory.use", "the first use of a container"};
+
+    static base::Code on(Owner&, table::BlockNumber) noexcept { return base::Code::ok; }
+};
+
+// Frees the directory and its lists.
+struct DestroyDirectory : DirectoryOperation<DestroyDirectory> {
+    static constexpr local::OperationName name{"directory.destroy", "destroying a container"};
+    static base::Code on(Owner& owner, table::BlockNumber directory) noexcept;
+};
+
+// The rows of this layer's directories.
+inline constexpr const auto& directory_operations =
+    local::rows_of<MakeDirectory, UseDirectory, DestroyDirectory>;
 
 }  // namespace acp::allocator

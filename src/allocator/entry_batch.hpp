@@ -87,8 +87,7 @@ public:
             find_all(tables->finder(), table, tell);
             return;
         }
-        if (kind_ == BatchKind::insert || kind_ == BatchKind::assign)
-            return put_all(tables, table, tell);
+        if (stores_values(kind_)) return put_all(tables, table, tell);
         const table::Finder<> finder = tables->finder();
         run_in_groups(
             finder, table,

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries of hash tables as numbered operations, for callers of other nodes: one entry, or many of
-// one table at once. A key or value that does not fit into one operation is first written into a
-// block of the owner's heap, which put_block then makes an entry; for such a value find returns the
-// record's address. Any thread; see local/numbered_operation.hpp.
-// Tests: tests/unit/allocator/table_operations_test.cpp.
+// Entries of hash tables as typed operations (local/typed_operation.hpp): one entry, or many of one
+// table at once. A key or value that does not fit into one request is first written into a block of
+// the owner's heap, which PutBlock then makes an entry; for such a value FindEntry returns the
+// record's address. Any thread.
+// Tests: tests/unit/allocator/table_operations_test.cpp, tests/conformance/hashed_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "allocator/heap_operations.hpp"
 #include "allocator/table_operations.hpp"
 
 namespace acp::allocator {
 
-inline constexpr std::uint32_t entry_find_number = 14;
-inline constexpr std::uint32_t entry_put_number = 15;
-inline constexpr std::uint32_t entry_put_block_number = 16;
-inline constexpr std::uint32_t entry_erase_number = 17;
-inline constexpr std::uint32_t entry_change_number = 18;
-inline constexpr std::uint32_t entry_read_number = 19;
-inline constexpr std::uint32_t entry_erase_record_number = 20;
-inline constexpr std::uint32_t entry_batch_number = 21;
-inline constexpr std::uint32_t entry_next_of_key_number = 22;
-
-// The first bytes of the arguments of operations on a key.
+// The fields with which operations on a key begin.
 struct EntryRequest {
     TableName name;
     std::uint64_t hash = 0;
@@ -32,8 +24,27 @@ struct EntryRequest {
     std::uint32_t value_bytes = 0;  // put: length of the value; find: number of bytes wanted
 };
 
-// The first bytes of the result of all operations on an entry. If there is no such table, find,
-// put, erase and change return table::Effect::no_table; the others fail: stale.
+// The key that follows such an input.
+struct KeyTail {
+    local::Bytes key = {};
+
+    [[nodiscard]] local::TailParts parts() const noexcept { return {key}; }
+};
+
+// The byte strings that follow the input of a put.
+struct PutTail {
+    local::Bytes key = {};
+    local::Bytes value = {};
+    local::Bytes expected = {};
+
+    [[nodiscard]] local::TailParts parts() const noexcept { return {key, value, expected}; }
+
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return key.size() + value.size() + expected.size();
+    }
+};
+
+// The output of operations on an entry.
 struct EntryResult {
     table::Effect effect = table::Effect::done;
     std::uint8_t is_whole = 1;   // find, read: whether the value, up to the bytes wanted, follows
@@ -44,25 +55,164 @@ struct EntryResult {
     std::uint64_t number = 0;       // change: the earlier value, or the new count
 };
 
-// find: a request and the key. Its result is an EntryResult, and the value where is_whole.
-// erase: a request and the key.
+// The lengths of the byte strings of a PutTail.
+using PutLengths = std::array<std::uint32_t, 3>;
 
-// put: a request, these words, the key, the value, and the expected value.
+// Divides the tail of a put. false: it has another length.
+[[nodiscard]] bool split_tail(const PutLengths& lengths,
+                              local::Bytes tail,
+                              PutTail& parts) noexcept;
+
+// The base of operations on a key. The tail of a request is the key, unless Operation::lengths(input)
+// gives the lengths of a PutTail.
+template <typename Operation,
+          typename InputType,
+          typename OutputType = EntryResult,
+          std::uint32_t result_tail_bytes = 0,
+          typename TailType = KeyTail>
+struct EntryOperation : TableOperation<Operation,
+                                       InputType,
+                                       OutputType,
+                                       local::tail_most<InputType>,
+                                       result_tail_bytes,
+                                       TailType> {
+    using Tail = TailType;
+
+    static bool split(const InputType& input, local::Bytes tail, Tail& parts) noexcept {
+        if constexpr (requires { Operation::lengths(input); }) {
+            return split_tail(Operation::lengths(input), tail, parts);
+        } else {
+            parts.key = tail;
+            return tail.size() == input.key_bytes;
+        }
+    }
+};
+
+// The key of a request, in the table's form.
+template <typename Call>
+[[nodiscard, gnu::always_inline]] inline table::EntryKey key_of(const Call& call) noexcept {
+    return {call.tail.key.data(), static_cast<std::uint32_t>(call.tail.key.size()), call->hash};
+}
+
+[[nodiscard]] inline table::EntryValue value_of(local::Bytes value) noexcept {
+    return {value.data(), static_cast<std::uint32_t>(value.size())};
+}
+
+// Returns the first bytes of a value, and the entry.   wanted  how many bytes of the value
+template <typename Owner>
+[[gnu::always_inline]] inline void tell_value(const Owner& owner,
+                                              std::uint64_t wanted,
+                                              local::Bytes value,
+                                              table::BlockNumber record,
+                                              local::OperationReply<EntryResult>& reply) noexcept {
+    const std::size_t some = std::min<std::uint64_t>(value.size(), wanted);
+    reply->value_bytes = static_cast<std::uint32_t>(value.size());
+    reply->record = owner.address_of(record);
+    reply->is_whole = some <= reply.tail.room().size() ? 1 : 0;
+    if (reply->is_whole == 0) [[unlikely]]
+        return;
+    if (some != 0) std::memcpy(reply.tail.room().data(), value.data(), some);
+    reply.tail.advance(some);
+}
+
+// Finds a key. Its value, up to the bytes wanted, follows the output where is_whole.
+struct FindEntry
+    : EntryOperation<FindEntry, EntryRequest, EntryResult, local::tail_most<EntryResult>> {
+    static constexpr local::OperationName name{"entry.find", "a find"};
+
+    //   Where  HeapTables, or TablesOf<NodeFinder>
+    template <typename Where>
+    [[gnu::always_inline]] static base::Code on(Where& owner,
+                                                Block table,
+                                                const Call& call,
+                                                Reply& reply) noexcept {
+        // A lambda that refers to the request would keep the request in memory.
+        const std::uint64_t wanted = call->value_bytes;
+        reply->effect = owner.tables()->find(
+            table, key_of(call),
+            [&owner, &reply, wanted](const char* value, std::uint32_t bytes,
+                                     table::BlockNumber record) {
+                tell_value(owner, wanted, {reinterpret_cast<const std::byte*>(value), bytes},
+                           record, reply);
+            });
+        return base::Code::ok;
+    }
+};
+
 struct PutWords {
     table::PutMode mode = table::PutMode::insert;
     std::array<std::uint8_t, 3> reserved{};
     std::uint32_t expected_bytes = 0;  // table::PutMode::replace
 };
 
-// put_block: a request whose key and value are laid out in a block like a record
-// (table::EntryRecord), these words, and the expected value. The operation takes the block: it
-// becomes the entry, or is freed. Errors: address (it is not on loan to the caller, or too short).
-struct BlockWords {
+struct EntryToPut : EntryRequest {
+    PutWords put;
+};
+
+// Inserts, assigns or replaces (table::Insertion::put). The tail is the key, the value, and the
+// expected value. Code argument: the table takes no second entry of a key.
+struct PutEntry : EntryOperation<PutEntry, EntryToPut, EntryResult, 0, PutTail> {
+    static constexpr local::OperationName name{"entry.put", "an insertion"};
+
+    static PutLengths lengths(const Input& input) noexcept {
+        return {input.key_bytes, input.value_bytes, input.put.expected_bytes};
+    }
+
+    static bool check_fields(const Call& call) noexcept {
+        return call->put.mode <= table::PutMode::add;
+    }
+
+    [[gnu::always_inline]] static base::Code on(HeapTables& owner,
+                                                Block table,
+                                                const Call& call,
+                                                Reply& reply) noexcept {
+        if (!may_add(owner, table, call->put.mode)) [[unlikely]]
+            return base::Code::argument;
+        const table::PutRequest request{key_of(call), value_of(call.tail.value), call->put.mode,
+                                        value_of(call.tail.expected), 0};
+        const table::PutEffect effect =
+            owner.tables().with_room([&] { return owner.tables()->put(table, request); });
+        reply->effect = effect.effect;
+        reply->was_there = effect.was_there ? 1 : 0;
+        reply->record = owner.address_of(effect.record);
+        reply->value_bytes = static_cast<std::uint32_t>(call.tail.value.size());
+        return base::Code::ok;
+    }
+
+    // Whether a table takes entries in this way: in a table of unique keys a second entry of a key
+    // would make walks contradict the table.
+    static bool may_add(HeapTables& owner, Block table, table::PutMode mode) noexcept {
+        return mode != table::PutMode::add || owner.tables()->has_many_of_a_key(table);
+    }
+};
+
+struct BlockToPut : EntryRequest {
     PutWords put;
     LentBlock block;
 };
 
-// change: a request, these words, and the key.
+// Does so with a key and a value that are laid out in a block like a record (table::EntryRecord); the
+// tail is the expected value. The operation takes the block: it becomes the entry, or is freed. Code
+// address: it is not on loan to the caller, or too short.
+struct PutBlock : EntryOperation<PutBlock, BlockToPut, EntryResult, 0, PutTail> {
+    static constexpr local::OperationName name{"entry.put_block", "an insertion"};
+
+    static PutLengths lengths(const Input& input) noexcept {
+        return {0, 0, input.put.expected_bytes};
+    }
+
+    static bool check_fields(const Call& call) noexcept {
+        return call->put.mode <= table::PutMode::add;
+    }
+
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
+struct EraseEntry : EntryOperation<EraseEntry, EntryRequest> {
+    static constexpr local::OperationName name{"entry.erase", "an erasure"};
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
 enum class ChangeKind : std::uint64_t {
     fetch_add,            // done, absent, no_number
     fetch_add_or_insert,  // done, absent: inserted, no_number, no_room
@@ -77,8 +227,22 @@ struct ChangeWords {
     std::uint64_t expected = 0;
 };
 
-// read, erase_record: the entry of a record. read: its result is an EntryResult, and the value
-// where is_whole.
+struct EntryToChange : EntryRequest {
+    ChangeWords change;
+};
+
+// Changes a value of 8 bytes in place.
+struct ChangeEntry : EntryOperation<ChangeEntry, EntryToChange> {
+    static constexpr local::OperationName name{"entry.change", "a change of a value"};
+
+    static bool check_fields(const Call& call) noexcept {
+        return call->change.kind <= ChangeKind::take_from_count;
+    }
+
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
+// Names the entry of a record.
 struct RecordRequest {
     TableName name;
     std::uint64_t hash = 0;  // hash of the entry's key
@@ -86,9 +250,31 @@ struct RecordRequest {
     std::uint64_t value_bytes = 0;  // number of bytes wanted
 };
 
-// next_of_key: a request, the place of a walk, and the key: finds the key's next entry behind that
-// place. Its result is an EntryResult, and the place of the entry.
-using NextWords = table::WalkPlace;
+// Reads an entry like FindEntry.
+struct ReadEntry
+    : TableOperation<ReadEntry, RecordRequest, EntryResult, 0, local::tail_most<EntryResult>> {
+    static constexpr local::OperationName name{"entry.read", "reading an entry"};
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
+struct EraseRecord : TableOperation<EraseRecord, RecordRequest, EntryResult> {
+    static constexpr local::OperationName name{"entry.erase_record", "an erasure"};
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
+struct KeyWalk : EntryRequest {
+    table::WalkPlace after;
+};
+
+struct NextFound : EntryResult {
+    table::WalkPlace place;  // the place of that entry
+};
+
+// Finds the next entry of a key behind a place of a walk.
+struct NextOfKey : EntryOperation<NextOfKey, KeyWalk, NextFound> {
+    static constexpr local::OperationName name{"entry.next", "finding the next of a key"};
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
 
 enum class BatchKind : std::uint32_t {
     find,
@@ -99,10 +285,10 @@ enum class BatchKind : std::uint32_t {
     add_to_count,
 };
 
-// batch: many entries of one table. Its arguments are a BatchHead, and for each entry a BatchEntry,
-// its key, and its value (insert, assign). Its result is an EntryResult for each entry that found
-// room, followed by the value of a find where is_whole; the caller repeats the operation for the
-// rest.
+[[nodiscard]] constexpr bool stores_values(BatchKind kind) noexcept {
+    return kind == BatchKind::insert || kind == BatchKind::assign;
+}
+
 struct BatchHead {
     TableName name;
     BatchKind kind = BatchKind::find;
@@ -120,10 +306,28 @@ inline constexpr std::uint32_t batch_max = 64;
 // The result of each change must fit into the same operation, so a batch has no more than this.
 inline constexpr std::uint32_t batch_changes_max = memory::invoke_bytes_max / sizeof(EntryResult);
 
-inline constexpr std::uint32_t entry_operation_count = 9;
+// Handles many entries of one table: the tail is a BatchEntry for each, its key, and its value
+// (insert, assign). The result is an EntryResult for each entry that found room, followed by the
+// value of a find where is_whole; the caller repeats the operation for the rest.
+struct RunBatch : TableOperation<RunBatch,
+                                 BatchHead,
+                                 local::Nothing,
+                                 local::tail_most<BatchHead>,
+                                 memory::invoke_bytes_max> {
+    static constexpr local::OperationName name{"entry.batch", "calls on many keys"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
 
-// The rows of this layer.
-[[nodiscard]] const std::array<local::NumberedOperation, entry_operation_count>&
-entry_operations() noexcept;
+// The rows of this layer's entries.
+inline constexpr const auto& entry_operations = local::rows_of<FindEntry,
+                                                               PutEntry,
+                                                               PutBlock,
+                                                               EraseEntry,
+                                                               ChangeEntry,
+                                                               ReadEntry,
+                                                               EraseRecord,
+                                                               RunBatch,
+                                                               NextOfKey>;
 
 }  // namespace acp::allocator

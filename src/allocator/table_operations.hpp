@@ -1,31 +1,75 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash tables of a process's heap as numbered operations on whole tables, for callers of other
-// nodes: the bytes of their arguments and results. allocator/entry_operations.hpp has the
-// operations on entries. Each does a bounded amount of work. Any thread; see
-// local/numbered_operation.hpp.
-// Tests: tests/unit/allocator/table_operations_test.cpp.
+// The hash tables of a process's heap as typed operations (local/typed_operation.hpp) on whole
+// tables; allocator/entry_operations.hpp has those on entries. A process of the same node runs them
+// itself, the gateway of the owner's node runs them for other nodes. Each does a bounded amount of
+// work. Any thread.
+// Tests: tests/unit/allocator/table_operations_test.cpp, tests/conformance/hashed_test.cpp.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <string>
 
-#include "local/numbered_operation.hpp"
+#include "local/typed_operation.hpp"
 
-#include "allocator/node_tables.hpp"
+#include "allocator/owned_tables.hpp"
 #include "table/table.hpp"
 
 namespace acp::allocator {
 
-inline constexpr std::uint32_t table_make_number = 8;
-inline constexpr std::uint32_t table_destroy_number = 9;
-inline constexpr std::uint32_t table_give_number = 10;
-inline constexpr std::uint32_t table_entries_number = 11;
-inline constexpr std::uint32_t table_walk_number = 12;
-inline constexpr std::uint32_t table_clear_number = 13;
+// How operations name a table.
+struct TableName {
+    std::uint64_t table = 0;  // its address
+    std::uint64_t id = 0;     // its identity
+};
 
-// make. Its result is the address of the table, by which all other operations name it; 0: there is
-// no room.
-struct TableRequest {
+// "the table is 0x..."
+[[nodiscard]] std::string table_named(const TableName& name);
+
+// The base of operations on one table: calls Operation::on(owner, table, call, reply) for the table
+// that the input names. If none of this identity is there, an operation whose output has an effect
+// returns table::Effect::no_table: it may be issued without waiting, and the reader of the result
+// looks the table up again. The others return stale. Operation::check_fields(call), if there is one,
+// checks the fields of a request.
+template <typename Operation,
+          typename InputType,
+          typename OutputType,
+          std::uint32_t tail_bytes = 0,
+          std::uint32_t result_tail_bytes = 0,
+          typename TailType = local::Bytes>
+struct TableOperation {
+    using Owner = OwnedTables;
+    using Block = table::BlockNumber;
+    using Input = InputType;
+    using Output = OutputType;
+    using Call = local::OperationCall<Input, TailType>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = tail_bytes;
+    static constexpr std::uint32_t result_tail_max = result_tail_bytes;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept {
+        if constexpr (requires { Operation::check_fields(call); }) {
+            if (!Operation::check_fields(call)) return base::Code::argument;
+        }
+        return shape.heap_bytes != 0 ? base::Code::ok : base::Code::unsupported;
+    }
+
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept {
+        const Block table = owner.at(call->name.table);
+        if (table != 0 && owner.tables()->is_table(table, call->name.id)) [[likely]]
+            return Operation::on(owner, table, call, reply);
+        if constexpr (requires { reply->effect; }) {
+            reply->effect = table::Effect::no_table;
+            return base::Code::ok;
+        }
+        return base::Code::stale;
+    }
+
+    static std::string places_of(const Input& input) { return table_named(input.name); }
+};
+
+inline constexpr std::uint64_t table_slots_max = std::uint64_t{1} << 32;
+
+struct TableToMake {
     std::uint64_t slots = 1;     // 1 .. table_slots_max
     std::uint64_t may_grow = 1;  // 0 or 1
     std::uint64_t has_many = 0;  // 0 or 1: a key may have several entries
@@ -33,26 +77,64 @@ struct TableRequest {
     std::uint64_t maker = NodeHeap::nobody;  // the caller; see table::TableShape
 };
 
-inline constexpr std::uint64_t table_slots_max = std::uint64_t{1} << 32;
-
-// destroy, entries: the name of a table. The result of entries is how many there are, a uint64.
-// Errors, here and in all operations below: stale (no table of this identity is there, or it was
-// destroyed).
-struct TableName {
-    std::uint64_t table = 0;  // its address
-    std::uint64_t id = 0;
+struct MadeTable {
+    memory::GlobalAddress table = 0;  // 0: there is no room
 };
 
-// give: the table belongs to `to` from now on.
-struct GiveRequest {
+struct MakeTable {
+    static constexpr local::OperationName name{"table.make", "making a table"};
+    using Owner = OwnedTables;
+    using Input = TableToMake;
+    using Output = MadeTable;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const local::OperationCall<Input>& call,
+                            const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner,
+                          const local::OperationCall<Input>& call,
+                          local::OperationReply<Output>& reply) noexcept;
+};
+
+// A request that names a table and nothing else.
+struct OneTable {
     TableName name;
-    std::uint64_t to = 0;
 };
 
-// walk: entries behind a place, as many as fit. Its result is a WalkResult; then for each entry a
-// WalkedEntry, and if wants_bytes its key and its value, except for an entry that does not fit into
-// a whole result. clear: erases entries behind a place, a bounded number, also entries whose values
-// are replaced during the call. Its result is a ClearResult.
+struct DestroyTable : TableOperation<DestroyTable, OneTable, local::Nothing> {
+    static constexpr local::OperationName name{"table.destroy", "destroying a table"};
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
+// Finds out whether a table of this identity is there; this counts as its first use.
+struct UseTable : TableOperation<UseTable, OneTable, local::Nothing> {
+    static constexpr local::OperationName name{"table.use", "the first use of a table"};
+
+    static base::Code on(HeapTables&, Block, const Call&, Reply&) noexcept {
+        return base::Code::ok;
+    }
+};
+
+struct TableToGive {
+    TableName name;
+    std::uint64_t to = 0;  // its identity from now on
+};
+
+struct GiveTable : TableOperation<GiveTable, TableToGive, local::Nothing> {
+    static constexpr local::OperationName name{"table.give", "giving a table away"};
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
+struct TableCount {
+    std::uint64_t entries = 0;
+};
+
+// Code system, here and below: the program has overwritten the table's words.
+struct CountEntries : TableOperation<CountEntries, OneTable, TableCount> {
+    static constexpr local::OperationName name{"table.entries", "counting entries"};
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
 struct WalkRequest {
     TableName name;
     table::WalkPlace after;
@@ -63,13 +145,6 @@ struct WalkRequest {
 struct WalkResult {
     table::WalkPlace after;
     std::uint32_t count = 0;
-    std::uint32_t has_more = 0;
-};
-
-struct ClearResult {
-    table::WalkPlace after;
-    std::uint32_t has_room =
-        1;  // 0: the next entry stays, because there is no memory to migrate its bucket
     std::uint32_t has_more = 1;
 };
 
@@ -82,25 +157,39 @@ struct WalkedEntry {
     std::uint32_t is_ended_count = 0;  // whether the value is table::ended_count
 };
 
-inline constexpr std::uint32_t table_operation_count = 6;
+// Visits entries behind a place, as many as fit: a WalkedEntry for each follows the output, and if
+// wants_bytes its key and its value, except for an entry that does not fit into the whole room. The
+// room has at least sizeof(WalkedEntry).
+struct WalkEntries
+    : TableOperation<WalkEntries, WalkRequest, WalkResult, 0, local::tail_most<WalkResult>> {
+    static constexpr local::OperationName name{"table.walk", "a walk over a table"};
 
-// The rows of this layer.
-[[nodiscard]] const std::array<local::NumberedOperation, table_operation_count>&
-table_operations() noexcept;
+    static bool check_fields(const Call& call) noexcept { return call->wants_bytes <= 1; }
 
-// The table at an address in the heap of a process of this node; 0: none can begin there.
-[[nodiscard]] table::BlockNumber table_at(const local::Space& space,
-                                          std::uint32_t process,
-                                          memory::GlobalAddress address) noexcept;
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
 
-// The address of a block of the heap of a process, and the block at one. 0: none, or it lies
-// outside.
-[[nodiscard]] inline memory::GlobalAddress address_of(const local::Space& space,
-                                                      std::uint32_t process,
-                                                      table::BlockNumber block) noexcept {
-    return block == 0
-               ? 0
-               : space.claimed_address(process, node::Claim::heap_blocks) + table::offset_of(block);
-}
+struct TableToClear {
+    TableName name;
+    table::WalkPlace after;
+};
+
+struct ClearResult {
+    table::WalkPlace after;
+    // 0: the next entry stays, because there is no memory to migrate its bucket
+    std::uint32_t has_room = 1;
+    std::uint32_t has_more = 1;
+};
+
+// Erases entries behind a place, a bounded number, also entries whose values are replaced during
+// the call.
+struct ClearTable : TableOperation<ClearTable, TableToClear, ClearResult> {
+    static constexpr local::OperationName name{"table.clear", "clearing a table"};
+    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
+// The rows of this layer's tables.
+inline constexpr const auto& table_operations = local::
+    rows_of<MakeTable, DestroyTable, UseTable, GiveTable, CountEntries, WalkEntries, ClearTable>;
 
 }  // namespace acp::allocator

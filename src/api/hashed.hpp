@@ -264,32 +264,32 @@ Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, 
 // Runs a call on a key inline, if that needs no wait: data::Hashed::run_at_once. The calling thread
 // has made calls before, and cancellation is not held off, because the code has no cancellation
 // point.
-template <typename Where = data::TableCalls::Here, typename Handle, typename Run>
+template <typename Where = data::TableCalls::Here, typename Handle, typename Request>
 [[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
                                                           std::span<const std::byte> key,
                                                           std::size_t value_size,
                                                           data::EntryResult& result,
-                                                          const Run& run) noexcept {
+                                                          const Request& request) noexcept {
     data::TablePlace place;
     if (!may_run_at_once(key, value_size) || !find_place(name_of(handle), key, place)) [[unlikely]]
         return false;
-    return hashed_at_hand->run_at_once<Where>(*inline_line, place, result, run);
+    return hashed_at_hand->run_at_once<Where>(*inline_line, place, result, request);
 }
 
 // Does so for a call on a map or a set whose result is an iterator.
-template <typename Where = data::TableCalls::Here, typename Handle, typename Run>
+template <typename Where = data::TableCalls::Here, typename Handle, typename Request>
 [[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
                                                           std::span<const std::byte> key,
                                                           std::size_t value_size,
                                                           data::EntryResult& result,
                                                           Iterator<Handle>& it,
-                                                          const Run& run) noexcept {
+                                                          const Request& request) noexcept {
     static_assert(HashedTypes<Handle>::kind == ContainerKind::map ||
                   HashedTypes<Handle>::kind == ContainerKind::set);
     data::TablePlace place;
     if (!may_run_at_once(key, value_size) || !find_place(name_of(handle), key, place)) [[unlikely]]
         return false;
-    if (!hashed_at_hand->run_at_once<Where>(*inline_line, place, result, run)) [[unlikely]]
+    if (!hashed_at_hand->run_at_once<Where>(*inline_line, place, result, request)) [[unlikely]]
         return false;
     set_iterator(it, handle, data::Hashed::place_after(place, key, result), data::Scope::all);
     return true;

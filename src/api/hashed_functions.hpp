@@ -192,10 +192,10 @@ template <typename Found, typename Handle>
                                          std::span<const std::byte> key,
                                          Found& found) noexcept {
     data::EntryResult at_once;
-    if (run_at_once<data::TableCalls::Finding>(
-            handle, key, 0, at_once, found.it, [&](auto& here, const auto& place) {
-                return data::TableCalls::find_in(here, place, key, {});
-            })) [[likely]] {
+    if (run_at_once<data::TableCalls::Finding>(handle, key, 0, at_once, found.it,
+                                               [&](const data::TablePlace& place) {
+                                                   return data::finding(place, key, {});
+                                               })) [[likely]] {
         found.success = at_once.effect == table::Effect::done ? 1 : 0;
     } else {
         found = find_long<Found>(call, handle, key);

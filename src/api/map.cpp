@@ -52,10 +52,10 @@ template <typename... It>
     const Bytes key = bytes_at(entry.key, entry.key_size);
     const Bytes value = bytes_at(entry.value, entry.value_size);
     if (value.data() == nullptr && !value.empty()) return false;
-    return api::run_at_once(
-        map, key, value.size(), result, it..., [&](auto& here, const auto& place) {
-            return data::TableCalls::put_in(here, place, {key, value, mode, {}});
-        });
+    return api::run_at_once(map, key, value.size(), result, it...,
+                            [&](const data::TablePlace& place) {
+                                return data::putting(place, {key, value, mode, {}});
+                            });
 }
 
 acp_entry_t entry_of(const void* key,
@@ -93,9 +93,8 @@ int change(const char* call,
     EntryResult at_once;
     if (api::is_room(value, value_size) &&
         api::run_at_once<data::TableCalls::Finding>(
-            map, key, 0, at_once, [&](auto& here, const auto& place) {
-                return data::TableCalls::find_in(here, place, key,
-                                                 api::room_at(value, *value_size));
+            map, key, 0, at_once, [&](const data::TablePlace& place) {
+                return data::finding(place, key, api::room_at(value, *value_size));
             })) [[likely]] {
         if (at_once.effect != Effect::done) return 0;
         *value_size = at_once.value_bytes;
@@ -196,10 +195,9 @@ int acp_fetch_add_map(
     const ChangeWords words{ChangeKind::fetch_add_or_insert, addend, 0};
     EntryResult at_once;
     if (key_size <= data::changed_key_bytes_max &&
-        api::run_at_once(map, bytes, 0, at_once,
-                         [&](auto& here, const auto& place) {
-                             return data::TableCalls::change_in(here, place, bytes, words);
-                         }) &&
+        api::run_at_once(
+            map, bytes, 0, at_once,
+            [&](const data::TablePlace& place) { return data::changing(place, bytes, words); }) &&
         at_once.effect != Effect::no_number) [[likely]] {
         if (old != nullptr) *old = at_once.number;
         return at_once.effect == Effect::done ? 0 : 1;
@@ -251,8 +249,8 @@ int acp_retrieve_map(
 int acp_remove_map(acp_map_t map, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
     EntryResult at_once;
-    if (api::run_at_once(map, bytes, 0, at_once, [&](auto& here, const auto& place) {
-            return data::TableCalls::erase_in(here, place, bytes);
+    if (api::run_at_once(map, bytes, 0, at_once, [&](const data::TablePlace& place) {
+            return data::erasing(place, bytes);
         })) [[likely]] {
         return at_once.effect == Effect::done ? 1 : 0;
     }

@@ -4,9 +4,10 @@
 // repeats the call when the program asks for the result.
 #include "api/replies.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
-
-#include "data/operation_message.hpp"
+#include <type_traits>
 
 #include "allocator/entry_operations.hpp"
 
@@ -23,33 +24,32 @@ using table::Effect;
 
 namespace {
 
-static_assert(sizeof(acp_reply_t::room) == data::message_bytes);
-
-std::uint32_t operation_of(BatchKind kind) noexcept {
-    switch (kind) {
-        case BatchKind::find:
-            return allocator::entry_find_number;
-        case BatchKind::insert:
-        case BatchKind::assign:
-            return allocator::entry_put_number;
-        case BatchKind::erase:
-            return allocator::entry_erase_number;
-        case BatchKind::fetch_add_or_insert:
-        case BatchKind::add_to_count:
-            break;
-    }
-    return allocator::entry_change_number;
-}
+static_assert(sizeof(acp_reply_t::room) == memory::invoke_bytes_max);
 
 bool stores(BatchKind kind) noexcept {
-    return kind == BatchKind::insert || kind == BatchKind::assign;
+    return allocator::stores_values(kind);
+}
+
+// Calls call(Operation()) with the operation of a kind.
+template <typename Call>
+auto with_operation(BatchKind kind, const Call& call) {
+    if (kind == BatchKind::find) return call(allocator::FindEntry());
+    if (stores(kind)) return call(allocator::PutEntry());
+    if (kind == BatchKind::erase) return call(allocator::EraseEntry());
+    return call(allocator::ChangeEntry());
+}
+
+std::uint32_t operation_of(BatchKind kind) noexcept {
+    return with_operation(kind, [](auto operation) {
+        return local::operation_number<std::decay_t<decltype(operation)>>;
+    });
 }
 
 // The offset of the key in the arguments of an operation.
 std::size_t key_offset(BatchKind kind) noexcept {
-    if (stores(kind)) return sizeof(EntryRequest) + sizeof(allocator::PutWords);
-    if (kind == BatchKind::fetch_add_or_insert) return sizeof(EntryRequest) + sizeof(ChangeWords);
-    return sizeof(EntryRequest);
+    return with_operation(kind, [](auto operation) {
+        return sizeof(typename std::decay_t<decltype(operation)>::Input);
+    });
 }
 
 // Stores the call and its arguments, without a place, in the reply's room: they stay there until
@@ -61,20 +61,11 @@ Status fill(acp_reply_t& reply,
     auto value =
         value_of(stores(kind) ? entry.value : nullptr, stores(kind) ? entry.value_size : 0);
     if (!value.is_ok()) return std::move(value).failure();
-    data::OperationMessage arguments;
-    arguments.add(EntryRequest{});
-    if (stores(kind)) {
-        allocator::PutWords words;
-        words.mode = kind == BatchKind::insert ? table::PutMode::insert : table::PutMode::assign;
-        arguments.add(words);
-    } else if (kind == BatchKind::fetch_add_or_insert) {
-        arguments.add(ChangeWords{ChangeKind::fetch_add_or_insert, entry.number, 0});
-    }
-    const std::size_t most = data::message_bytes - arguments.bytes().size();
-    arguments.add(bytes_at(entry.key, entry.key_size)).add(value.value());
-    if (!arguments.is_whole()) {
+    const std::span<const std::byte> key = bytes_at(entry.key, entry.key_size);
+    const std::size_t most = sizeof reply.room - key_offset(kind);
+    if (key.size() > most || value.value().size() > most - key.size()) {
         return {Code::limit,
-                "key and value have " + base::in_bytes(entry.key_size + value.value().size()) +
+                "key and value have " + base::in_bytes(key.size() + value.value().size()) +
                     ": a call that does not wait takes at most " + std::to_string(most)};
     }
     constexpr std::uint32_t all = ~0U;  // the whole value found
@@ -84,7 +75,19 @@ Status fill(acp_reply_t& reply,
     reply.id = name.id;
     reply.container = name.directory;
     static_assert(sizeof(EntryResult) <= sizeof(EntryRequest));
-    std::memcpy(reply.room, arguments.bytes().data(), arguments.bytes().size());
+    with_operation(kind, [&](auto operation) {
+        using Operation = std::decay_t<decltype(operation)>;
+        typename Operation::Input input{};
+        if constexpr (std::is_same_v<Operation, allocator::PutEntry>) {
+            input.put.mode =
+                kind == BatchKind::insert ? table::PutMode::insert : table::PutMode::assign;
+        } else if constexpr (std::is_same_v<Operation, allocator::ChangeEntry>) {
+            input.change = {ChangeKind::fetch_add_or_insert, entry.number, 0};
+        }
+        std::memcpy(reply.room, &input, sizeof input);
+    });
+    auto* const into = reinterpret_cast<std::byte*>(reply.room) + key_offset(kind);
+    std::copy(value.value().begin(), value.value().end(), std::copy(key.begin(), key.end(), into));
     return {};
 }
 
@@ -100,19 +103,20 @@ Result<gma::Handle> issue(data::Hashed& hashed, acp_reply_t& reply) {
     const std::size_t bytes = key_offset(kind) + std::size_t{reply.key_size} +
                               (stores(kind) ? std::size_t{reply.value_size} : 0);
     if (bytes > sizeof reply.room) return Status(Code::state, "no call was started with the reply");
-    const data::Bytes asked = std::as_bytes(std::span(reply.room)).first(bytes);
+    // The result of an operation on this node is written while it runs.
+    std::array<std::byte, sizeof reply.room> asked;  // NOLINT: written as far as read
+    std::memcpy(asked.data(), reply.room, bytes);
+    const auto arguments = data::Bytes(asked).first(bytes);
     return hashed.at_table(
         {reply.container, reply.id, ContainerKind::map},
-        asked.subspan(key_offset(kind), reply.key_size),
+        arguments.subspan(key_offset(kind), reply.key_size),
         [&](const data::TablePlace& place) -> Result<gma::Handle> {
-            data::OperationMessage arguments;
-            arguments
-                .add(EntryRequest{
-                    {place.table, place.id}, place.hash, reply.key_size, reply.value_size})
-                .add(asked.subspan(sizeof(EntryRequest)));
+            const EntryRequest request{
+                {place.table, place.id}, place.hash, reply.key_size, reply.value_size};
+            std::memcpy(asked.data(), &request, sizeof request);
             reply.bytes = 0;
             const gma::Handle handle = library().gma->issue_invoke(
-                {hashed.tables().process_of(place.table), operation_of(kind), arguments.bytes(),
+                {hashed.tables().process_of(place.table), operation_of(kind), arguments,
                  std::as_writable_bytes(std::span(reply.room)), &reply.bytes},
                 gma::handle_null);
             const bool is_over = handle % 2 != 0;

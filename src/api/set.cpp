@@ -24,8 +24,8 @@ acp_set_it_t acp_insert_set(acp_set_t set, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
     data::EntryResult at_once;
     acp_set_it_t it;  // the object that is returned: see set_iterator
-    if (api::run_at_once(set, bytes, 0, at_once, it, [&](auto& here, const auto& place) {
-            return data::TableCalls::put_in(here, place, {bytes, {}, data::PutMode::insert, {}});
+    if (api::run_at_once(set, bytes, 0, at_once, it, [&](const data::TablePlace& place) {
+            return data::putting(place, {bytes, {}, data::PutMode::insert, {}});
         })) [[likely]] {
         return it;
     }
@@ -43,8 +43,8 @@ acp_set_it_t acp_insert_set(acp_set_t set, const void* key, size_t key_size) {
 int acp_insert_if_absent_set(acp_set_t set, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
     data::EntryResult at_once;
-    if (api::run_at_once(set, bytes, 0, at_once, [&](auto& here, const auto& place) {
-            return data::TableCalls::put_in(here, place, {bytes, {}, data::PutMode::insert, {}});
+    if (api::run_at_once(set, bytes, 0, at_once, [&](const data::TablePlace& place) {
+            return data::putting(place, {bytes, {}, data::PutMode::insert, {}});
         })) [[likely]] {
         return at_once.effect == Effect::done ? 1 : 0;
     }
@@ -66,10 +66,10 @@ acp_set_ib_t acp_find_set(acp_set_t set, const void* key, size_t key_size) {
 int acp_contains_set(acp_set_t set, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
     data::EntryResult at_once;
-    if (api::run_at_once<data::TableCalls::Finding>(
-            set, bytes, 0, at_once, [&](auto& here, const auto& place) {
-                return data::TableCalls::find_in(here, place, bytes, {});
-            })) [[likely]] {
+    if (api::run_at_once<data::TableCalls::Finding>(set, bytes, 0, at_once,
+                                                    [&](const data::TablePlace& place) {
+                                                        return data::finding(place, bytes, {});
+                                                    })) [[likely]] {
         return at_once.effect == Effect::done ? 1 : 0;
     }
     return api::call_with_key("acp_contains_set", -1, set, bytes,

@@ -38,7 +38,6 @@ Allocator::Allocator(gma::Gma& gma)
     : gma_(gma),
       space_(gma.space()),
       hazards_(gma.hazards()),
-      blocks_offset_(node::claim_offset(node::Claim::heap_blocks, space_.segment().shape())),
       heap_count_(space_.segment().shape().heap_bytes != 0 ? space_.segment().shape().local_procs
                                                            : 0),
       heaps_(std::make_unique<HeapHere[]>(heap_count_)),
@@ -136,11 +135,6 @@ Result<typename RemoteCall<Operation>::Returned> Allocator::run(
     return RemoteCall<Operation>(gma_, *this).run(process, input, tail, room);
 }
 
-Status Allocator::ask(const gma::Invocation& call) {
-    if (heap_count_ == 0) return no_heaps();
-    return data::ask(gma_, call);
-}
-
 Result<GlobalAddress> Allocator::allocate(std::uint32_t process,
                                           std::uint64_t bytes,
                                           std::uint64_t alignment,
@@ -172,7 +166,7 @@ Status Allocator::allocate_groups(std::uint32_t process,
         const auto tail = std::as_bytes(sizes.subspan(first, count));
         if (!is_here) {
             Group& group = in_flight[i];
-            asks.add_or_fail(Call::request(process, request, tail, group.nothing,
+            asks.add_or_fail(Call::request(process, request, {tail}, group.nothing,
                                            std::as_writable_bytes(std::span(group.addresses)),
                                            group.result_bytes));
             continue;
@@ -240,15 +234,13 @@ Status Allocator::clear(GlobalAddress block, std::uint64_t bytes) {
     const std::uint64_t pieces =
         (bytes + allocator::clear_bytes_max - 1) / allocator::clear_bytes_max;
     local::Nothing nothing;
-    std::vector<std::uint32_t> result_bytes(pieces);
     Asks asks(gma_);
     for (std::uint64_t i = 0; i < pieces; ++i) {
         const std::uint64_t done = i * allocator::clear_bytes_max;
         const allocator::ToClear request{block, done,
                                          std::min(allocator::clear_bytes_max, bytes - done)};
         if (!space_.is_on_node(process)) {
-            asks.add(RemoteCall<allocator::ClearBlock>::request(process, request, {}, nothing, {},
-                                                                result_bytes[i]));
+            asks.add(RemoteCall<allocator::ClearBlock>::request(process, request, {}, nothing));
             continue;
         }
         auto cleared = run<allocator::ClearBlock>(process, request);

@@ -98,7 +98,7 @@ public:
 
     // The address of the first block of the heap of a process.
     [[nodiscard]] GlobalAddress start_of(std::uint32_t process) const noexcept {
-        return space_.claimed_address_at(process, blocks_offset_);
+        return space_.claimed_address(process, node::Claim::heap_blocks);
     }
 
     // The failure when a heap has no room for `bytes` bytes; 0: for what a container keeps besides elements.
@@ -152,9 +152,6 @@ public:
     // finding)
     base::Status check(std::uint32_t process);
 
-    // Runs a numbered operation and waits for it alone.
-    base::Status ask(const gma::Invocation& call);
-
 private:
     // The heap of a process of this node.
     struct HeapHere {
@@ -188,9 +185,7 @@ private:
     gma::Gma& gma_;
     const local::Space& space_;
     const local::Hazards& hazards_;
-    std::uint64_t
-        blocks_offset_;         // offset of the heap's blocks in the memory claimed for a process
-    std::uint32_t heap_count_;  // number of heaps of this node; 0: the job has no heaps
+    std::uint32_t heap_count_;           // number of heaps of this node; 0: the job has no heaps
     std::unique_ptr<HeapHere[]> heaps_;  // indexed by slot
     HeapHere own_;                       // a copy of this process's entry in heaps_
     std::uint32_t own_rank_;

@@ -14,6 +14,7 @@
 #include "data/ask.hpp"
 #include "data/directory_reach.hpp"
 #include "data/kind_at.hpp"
+#include "data/remote_call.hpp"
 
 #include "allocator/table_operations.hpp"
 
@@ -106,21 +107,19 @@ Status Directories::read_once(DirectoryReach& reach,
     return {};
 }
 
-Status Directories::ask_of_directory(std::uint32_t operation,
-                                     const ContainerName& name,
-                                     const Directory& directory) {
-    const allocator::DirectoryName named{name.directory, directory.head.id};
-    return ask(gma_, {static_cast<std::uint32_t>(gma_.space().layout().process(name.directory)),
-                      operation,
-                      std::as_bytes(std::span(&named, 1)),
-                      {},
-                      nullptr});
+// Runs an operation on a directory.
+template <typename Operation>
+Status Directories::run(const ContainerName& name, const Directory& directory) {
+    const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(name.directory));
+    auto returned =
+        RemoteCall<Operation>(gma_, allocator_).run(process, {name.directory, directory.head.id});
+    return returned.is_ok() ? Status() : std::move(returned).failure();
 }
 
 // From now on the death of its maker does not destroy the container. If the maker has died already,
 // some tables may be gone.
 Status Directories::begin_use(const ContainerName& name, const Directory& directory) {
-    auto status = ask_of_directory(allocator::directory_use_number, name, directory);
+    auto status = run<allocator::UseDirectory>(name, directory);
     return status.code() == Code::stale
                ? Status(
                      Code::stale,
@@ -158,15 +157,13 @@ Result<Directory> Directories::fetch(const ContainerName& name) {
 
 void Directories::destroy_tables(const Directory& directory) noexcept {
     try {
+        local::Nothing nothing;
         Asks asks(gma_);
         for (const GlobalAddress table : directory.tables) {
             if (table == 0) continue;
-            const allocator::TableName name{table, directory.body.id};
-            asks.add({static_cast<std::uint32_t>(gma_.space().layout().process(table)),
-                      allocator::table_destroy_number,
-                      std::as_bytes(std::span(&name, 1)),
-                      {},
-                      nullptr});
+            const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(table));
+            asks.add(RemoteCall<allocator::DestroyTable>::request(
+                process, {{table, directory.body.id}}, {}, nothing));
         }
         (void)asks.wait();
     } catch (const std::bad_alloc&) {
@@ -182,7 +179,7 @@ Status Directories::destroy(const ContainerName& name) {
     if (!status.is_ok()) return status;
     forget(name.directory);
     destroy_tables(directory);
-    status = ask_of_directory(allocator::directory_destroy_number, name, directory);
+    status = run<allocator::DestroyDirectory>(name, directory);
     if (status.code() != Code::stale) return status;
     return {Code::stale, place_of(name) + " was destroyed by another call"};
 }

@@ -219,9 +219,8 @@ private:
                            Use& use);
     base::Status begin_use(const ContainerName& name, const Directory& directory);
     base::Status end_first_use(const ContainerName& name, const Directory& directory);
-    base::Status ask_of_directory(std::uint32_t operation,
-                                  const ContainerName& name,
-                                  const Directory& directory);
+    template <typename Operation>
+    base::Status run(const ContainerName& name, const Directory& directory);
     void keep(GlobalAddress address, const Directory& directory);
     void open_heaps(const Directory& directory);
     //   room  nullptr, or the new array for the tables of the copy

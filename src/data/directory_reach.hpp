@@ -13,6 +13,7 @@
 #include "base/status.hpp"
 #include "data/ask.hpp"
 #include "data/directory_exchange.hpp"
+#include "data/remote_call.hpp"
 #include "gma/gma.hpp"
 
 #include "allocator/table_operations.hpp"
@@ -52,17 +53,20 @@ public:
     base::Status give(const std::vector<GlobalAddress>& tables,
                       std::uint64_t from,
                       std::uint64_t to) {
-        return give_heeding(tables, {from, to}, {base::Code::stale, base::Code::peer});
+        return on_tables<allocator::GiveTable>(tables, {base::Code::stale, base::Code::peer},
+                                               [&](GlobalAddress table) {
+                                                   return allocator::TableToGive{{table, from}, to};
+                                               });
     }
 
     // Uses all tables that exist and can be reached. Errors: stale.
     base::Status use(const std::vector<GlobalAddress>& tables, std::uint64_t id) {
-        return give_heeding(tables, {id, id}, {base::Code::peer});
+        return use_heeding(tables, id, {base::Code::peer});
     }
 
     // Tests whether all tables exist and can be reached. Errors: stale, peer.
     base::Status look_for(const std::vector<GlobalAddress>& tables, std::uint64_t id) {
-        return give_heeding(tables, {id, id}, {});
+        return use_heeding(tables, id, {});
     }
 
     base::Result<bool> change_state(GlobalAddress directory, std::uint64_t from, std::uint64_t to) {
@@ -73,24 +77,26 @@ public:
     }
 
 private:
-    struct Identities {
-        std::uint64_t from = 0;
-        std::uint64_t to = 0;
-    };
+    base::Status use_heeding(const std::vector<GlobalAddress>& tables,
+                             std::uint64_t id,
+                             std::initializer_list<base::Code> unheeded) {
+        return on_tables<allocator::UseTable>(tables, unheeded, [&](GlobalAddress table) {
+            return allocator::OneTable{{table, id}};
+        });
+    }
 
-    // All tables in parallel; one on another node takes one round trip.
-    base::Status give_heeding(const std::vector<GlobalAddress>& tables,
-                              const Identities& identities,
-                              std::initializer_list<base::Code> unheeded) {
+    // Runs an operation on all tables in parallel; one on another node takes one round trip.
+    //   input(table)  of the operation
+    template <typename Operation, typename MakeInput>
+    base::Status on_tables(const std::vector<GlobalAddress>& tables,
+                           std::initializer_list<base::Code> unheeded,
+                           const MakeInput& input) {
+        typename Operation::Output nothing;
         Asks asks(gma_);
         for (const GlobalAddress table : tables) {
             if (table == 0) continue;
-            const allocator::GiveRequest request{{table, identities.from}, identities.to};
-            asks.add({static_cast<std::uint32_t>(gma_.space().layout().process(table)),
-                      allocator::table_give_number,
-                      std::as_bytes(std::span(&request, 1)),
-                      {},
-                      nullptr});
+            const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(table));
+            asks.add(RemoteCall<Operation>::request(process, input(table), {}, nothing));
         }
         return asks.wait(unheeded);
     }

@@ -3,7 +3,6 @@
 #include "data/hashed.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -26,19 +25,20 @@ Hashed::Hashed(gma::Gma& gma, Allocator& allocator)
 // Makes all tables in parallel; one on another node takes one round trip. directory.tables are zero
 // before; if one table cannot be made, the others are destroyed.
 Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
-    const allocator::TableRequest request{options.slots, options.may_grow ? 1U : 0U,
-                                          options.kind == ContainerKind::multimap ? 1U : 0U,
-                                          directory.body.id, gma_.space().process()};
+    using Call = RemoteCall<allocator::MakeTable>;
+    const allocator::TableToMake request{options.slots, options.may_grow ? 1U : 0U,
+                                         options.kind == ContainerKind::multimap ? 1U : 0U,
+                                         directory.body.id, gma_.space().process()};
+    std::vector<allocator::MadeTable> made(options.processes.size());
     Status status;
     {
         Asks asks(gma_);
-        for (std::size_t i = 0; i < options.processes.size(); ++i) {
-            asks.add_or_fail({options.processes[i], allocator::table_make_number,
-                              std::as_bytes(std::span(&request, 1)),
-                              std::as_writable_bytes(std::span(&directory.tables[i], 1)), nullptr});
-        }
+        for (std::size_t i = 0; i < made.size(); ++i)
+            asks.add_or_fail(Call::request(options.processes[i], request, {}, made[i]));
         status = asks.wait();
     }
+    std::transform(made.begin(), made.end(), directory.tables.begin(),
+                   [](const allocator::MadeTable& one) { return one.table; });
     const auto missing = std::find(directory.tables.begin(), directory.tables.end(), 0U);
     if (status.is_ok() && missing == directory.tables.end()) return status;
     directories_.destroy_tables(directory);
@@ -63,17 +63,14 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
     body.tables = options.processes.size();
     directory.body = body;
     directory.tables.assign(options.processes.size(), 0);
-    const allocator::DirectoryMake request{head, gma_.space().process()};
-    ContainerName name{0, head.id, options.kind};
-    std::uint32_t told = 0;
-    auto status = allocator_.ask({options.directory_process, allocator::directory_make_number,
-                                  std::as_bytes(std::span(&request, 1)),
-                                  std::as_writable_bytes(std::span(&name.directory, 1)), &told});
-    if (!status.is_ok()) return status;
+    auto made = RemoteCall<allocator::MakeDirectory>(gma_, allocator_)
+                    .run(options.directory_process, {head, gma_.space().process()});
+    if (!made.is_ok()) return std::move(made).failure();
+    const ContainerName name{made.value().output.directory, head.id, options.kind};
     const std::uint64_t list_bytes = body.tables * sizeof(GlobalAddress);
     if (name.directory == 0)
         return allocator_.no_room(options.directory_process, sizeof head + 2 * list_bytes);
-    status = make_tables(options, directory);
+    auto status = make_tables(options, directory);
     if (status.is_ok()) {
         status = data::put(gma_, name.directory + sizeof head, directory.tables.data(), list_bytes);
         if (status.is_ok()) return name;
@@ -130,9 +127,7 @@ Result<EntryResult> Hashed::find(const ContainerName& name,
     });
 }
 
-Result<EntryResult> Hashed::put(const ContainerName& name,
-                                const TableCalls::Put& put,
-                                EntryPlace* entry) {
+Result<EntryResult> Hashed::put(const ContainerName& name, const Put& put, EntryPlace* entry) {
     return at_table(name, put.key, [&](const TablePlace& place) {
         auto result = tables_.put(place, put);
         if (entry != nullptr && result.is_ok() && result.value().record != 0) {

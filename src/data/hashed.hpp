@@ -79,28 +79,23 @@ public:
                                    Bytes key,
                                    Room room,
                                    EntryPlace* entry);
-    base::Result<EntryResult> put(const ContainerName& name,
-                                  const TableCalls::Put& put,
-                                  EntryPlace* entry);
+    base::Result<EntryResult> put(const ContainerName& name, const Put& put, EntryPlace* entry);
     base::Result<EntryResult> change(const ContainerName& name,
                                      Bytes key,
                                      const ChangeWords& words,
                                      EntryPlace* entry);
     base::Result<EntryResult> erase(const ContainerName& name, Bytes key);
 
-    // Runs such a call inline, if the key's table is on this node and was used before: run(Where&,
-    // place) is TableCalls::find_in() or a similar one. false: nothing was done; the calls above do
-    // it. Not for a multiset.
-    //   Where  TableCalls::Here, or Finding
-    //   line   the calling thread's own
-    //   place  the key's, from Directories::find() or TableViews::place()
-    template <typename Where, typename Run>
+    // Runs such a call inline, if the key's table is on this node and was used before: see
+    // TableCalls::run_at_once. false: nothing was done; the calls above do it. Not for a multiset.
+    //   Where    TableCalls::Here, or Finding
+    //   place    the key's, from Directories::find() or TableViews::place()
+    template <typename Where, typename Request>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
                                                        const TablePlace& place,
                                                        EntryResult& result,
-                                                       const Run& run) {
-        return tables_.run_at_once<Where>(line, place, result,
-                                          [&](Where& here) { return run(here, place); });
+                                                       const Request& request) {
+        return tables_.run_at_once<Where>(line, place, result, request);
     }
 
     // The place of the entry that such a call on a map or a set found; the end if there is none.

@@ -12,7 +12,6 @@
 namespace acp::data {
 
 using allocator::BatchEntry;
-using allocator::BatchHead;
 using allocator::EntryBatch;
 using base::Code;
 using base::Result;
@@ -22,10 +21,6 @@ namespace {
 
 // Longer keys are refused when they are run alone.
 constexpr std::size_t key_bytes_most = std::numeric_limits<std::uint32_t>::max();
-
-bool has_value(BatchKind kind) noexcept {
-    return kind == BatchKind::insert || kind == BatchKind::assign;
-}
 
 std::uint32_t in_32_bits(std::size_t bytes) noexcept {
     return static_cast<std::uint32_t>(
@@ -113,7 +108,7 @@ void HashedBatch::run_at_table(std::span<const Aimed> aimed) {
     local::Hazards& hazards = hashed_.tables().gma().hazards();
     local::Hazards::Lease lease(hazards);
     const TablePlace& place = aimed.front().place;
-    TableCalls::Here here(*place.heap, hazards.index_of(lease.line()), place);
+    TableCalls::Here here(hazards.index_of(lease.line()), place);
     if (here.table() == 0) return;
     EntryBatch batch(kind_);
     for (const Aimed& one : aimed) {
@@ -126,7 +121,7 @@ void HashedBatch::run_at_table(std::span<const Aimed> aimed) {
     }
     batch.run(here.tables(), here.table(),
               [&](std::uint32_t index, EntryResult result, const char* value) {
-                  result.record = here.address(result.record);
+                  result.record = here.address_of(result.record);
                   store(*aimed[index].item, result, reinterpret_cast<const std::byte*>(value));
                   return true;
               });
@@ -134,14 +129,15 @@ void HashedBatch::run_at_table(std::span<const Aimed> aimed) {
 
 // Packs keys of one table into a message. Returns how many; 0: not even one fits.
 std::size_t HashedBatch::send(std::span<const Aimed> aimed, Asks& asks, BatchMessage& sent) {
-    std::array<std::byte, message_bytes> message;  // NOLINT: written as far as read
+    using Call = RemoteCall<allocator::RunBatch>;
+    std::array<std::byte, allocator::RunBatch::tail_max> entries;  // NOLINT: written as far as read
     const TablePlace& place = aimed.front().place;
-    BatchHead head{{place.table, place.id}, kind_, 0};
     const std::size_t most =
         kind_ == BatchKind::find ? allocator::batch_max : allocator::batch_changes_max;
-    std::size_t used = sizeof head;
+    const bool has_values = allocator::stores_values(kind_);
+    std::size_t used = 0;
     const auto append = [&](const void* bytes, std::size_t size) {
-        if (size != 0) std::memcpy(message.data() + used, bytes, size);
+        if (size != 0) std::memcpy(entries.data() + used, bytes, size);
         used += size;
     };
     std::size_t count = 0;
@@ -149,10 +145,10 @@ std::size_t HashedBatch::send(std::span<const Aimed> aimed, Asks& asks, BatchMes
         const Aimed& one = aimed[count];
         const BatchItem& item = *one.item;
         if (one.place.index != place.index || item.is_done) break;
-        const Bytes value = has_value(kind_) ? item.value : Bytes();
-        const std::size_t wanted = has_value(kind_) ? item.value.size() : item.room.size();
+        const Bytes value = has_values ? item.value : Bytes();
+        const std::size_t wanted = has_values ? item.value.size() : item.room.size();
         const std::size_t needed = sizeof(BatchEntry) + item.key.size() + value.size();
-        if (needed > message.size() - used) break;
+        if (needed > entries.size() - used) break;
         const BatchEntry entry{one.place.hash, item.operand, in_32_bits(item.key.size()),
                                in_32_bits(wanted)};
         append(&entry, sizeof entry);
@@ -160,12 +156,11 @@ std::size_t HashedBatch::send(std::span<const Aimed> aimed, Asks& asks, BatchMes
         append(value.data(), value.size());
     }
     if (count == 0) return 0;
-    head.count = static_cast<std::uint32_t>(count);
-    std::memcpy(message.data(), &head, sizeof head);
     sent.count = count;
-    sent.told.resize(message_bytes);
-    asks.add({hashed_.tables().process_of(place.table), allocator::entry_batch_number,
-              Bytes(message).first(used), Room(sent.told), &sent.told_bytes});
+    sent.told.resize(allocator::RunBatch::result_tail_max);
+    asks.add(Call::request(hashed_.tables().process_of(place.table),
+                           {{place.table, place.id}, kind_, static_cast<std::uint32_t>(count)},
+                           {Bytes(entries).first(used)}, sent.nothing, sent.told, sent.told_bytes));
     return count;
 }
 

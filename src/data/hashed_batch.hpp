@@ -71,7 +71,7 @@ public:
         if (batch.count() == 0) return 0;
         local::Hazards& hazards = hashed.tables().gma().hazards();
         local::Hazards::Lease lease(hazards);
-        TableCalls::Here here(*place.heap, hazards.index_of(lease.line()), place);
+        TableCalls::Here here(hazards.index_of(lease.line()), place);
         if (here.table() == 0) return 0;
         std::size_t done = 0;
         batch.run(here.tables(), here.table(),
@@ -89,6 +89,7 @@ private:
 
     // A message in flight to another node; its address must not change.
     struct BatchMessage {
+        local::Nothing nothing;
         std::vector<std::byte> told;
         std::uint32_t told_bytes = 0;
         std::size_t first = 0;

@@ -9,12 +9,10 @@
 
 #include "base/format.hpp"
 #include "data/ask.hpp"
-#include "data/directory_reach.hpp"
 #include "data/walked_tables.hpp"
 
 namespace acp::data {
 
-using allocator::TableName;
 using base::Code;
 using base::Result;
 using base::Status;
@@ -23,14 +21,15 @@ using Record = table::EntryRecord<std::atomic>;
 
 namespace {
 
-// Finds the next entry of one table, which `at` becomes. end: there is none behind it.
+// Finds the next entry of one table, which `at` becomes. end: there is none behind it. A step by
+// allocator::WalkEntries takes a fifth longer.
 table::Walked step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
     bool is_found = false;
     const auto visit = [&](const table::VisitedEntry& entry) {
         if (is_gone(kind, table::is_ended_count(entry.value, entry.value_bytes)))
             return table::Visited::go_on;
         is_found = true;
-        at.record = here.address(entry.record);
+        at.record = here.address_of(entry.record);
         at.key_bytes = entry.key_bytes;
         at.value_bytes = entry.value_bytes;
         return table::Visited::stop_here;
@@ -86,38 +85,32 @@ Result<std::vector<TablePlace>> HashedWalk::tables(const ContainerName& name, Sc
 Result<std::uint64_t> HashedWalk::entries(const ContainerName& name, Scope scope) {
     auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
-    std::vector<std::uint64_t> counts(places.value().size());
+    using Call = RemoteCall<allocator::CountEntries>;
+    std::vector<allocator::TableCount> counts(places.value().size());
     Asks asks(hashed_.tables().gma());
     for (std::size_t i = 0; i < counts.size(); ++i) {
         const TablePlace& place = places.value()[i];
-        const TableName table{place.table, place.id};
-        asks.add({hashed_.tables().process_of(place.table), allocator::table_entries_number,
-                  std::as_bytes(std::span(&table, 1)),
-                  std::as_writable_bytes(std::span(&counts[i], 1)), nullptr});
+        asks.add(Call::request(hashed_.tables().process_of(place.table), {{place.table, place.id}},
+                               {}, counts[i]));
     }
     if (auto status = asks.wait(); !status.is_ok()) {
         const bool is_damaged = status.code() == Code::system;
         return is_damaged ? TableCalls::damage(name.directory) : std::move(status);
     }
     std::uint64_t sum = 0;
-    for (const std::uint64_t count : counts) sum += count;
+    for (const allocator::TableCount& count : counts) sum += count.entries;
     return sum;
 }
 
-// Tests whether a table belongs to the container: not if the copy of its directory is older than a swap. Errors: stale, peer.
-Status HashedWalk::look_for(const TablePlace& place) {
-    gma::Gma& gma = hashed_.tables().gma();
-    if (place.heap == nullptr) return DirectoryReach(gma).look_for({place.table}, place.id);
-    local::Hazards::Lease lease(gma.hazards());
-    const TableCalls::Here here(*place.heap, gma.hazards().index_of(lease.line()), place);
-    return here.table() != 0 ? Status() : TableCalls::no_table(place);
-}
-
+// Tests also whether the table belongs to the container: not if the copy of its directory is older
+// than a swap.
 Result<EntryPlace> HashedWalk::end(const ContainerName& name, Scope scope) {
     if (scope == Scope::all) {
         return hashed_.at_table(name, 0, [&](const TablePlace& place) -> Result<EntryPlace> {
-            auto status = look_for(place);
-            return status.is_ok() ? Result(end_at(place.tables)) : std::move(status);
+            auto used =
+                hashed_.tables().run<allocator::UseTable>(place, {{{place.table, place.id}}});
+            if (!used.is_ok()) return std::move(used).failure();
+            return end_at(place.tables);
         });
     }
     auto places = tables(name, scope);
@@ -134,28 +127,15 @@ Result<EntryPlace> HashedWalk::beginning(const ContainerName& name, Scope scope)
     return end_at(places.value().front().index);
 }
 
-// Further errors: stale.
-Status HashedWalk::fetch(WalkReader& reader,
-                         const TablePlace& place,
-                         const WalkReader::Wish& wish) {
-    if (place.heap == nullptr) return reader.fetch(wish);
-    local::Hazards& hazards = hashed_.tables().gma().hazards();
-    local::Hazards::Lease lease(hazards);
-    TableCalls::Here here(*place.heap, hazards.index_of(lease.line()), place);
-    if (here.table() == 0) return TableCalls::no_table(place);
-    return reader.fetch_here(here, wish);
-}
-
 // The next entry of one table; the end if there is none, or no such table.
 Result<EntryPlace> HashedWalk::next_in(const ContainerName& name,
                                        const TablePlace& place,
                                        const EntryPlace& after) {
     if (after.table >= place.tables) return end_at(place.tables);
-    WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
-                      {place.table, place.id},
+    WalkReader reader(hashed_.tables(), place,
                       after.walk.by_position(table::Positions(place.slots)));
     do {
-        auto status = fetch(reader, place, {1, false});
+        auto status = reader.fetch({1, false});
         if (!status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
@@ -189,7 +169,7 @@ bool HashedWalk::next_at_once(const memory::HazardLine& line,
         if (!hashed_.directories().find_table(name, at.table, place)) return false;
         if (at.table >= place.tables) break;
         if (place.heap == nullptr) return false;
-        TableCalls::Here here(*place.heap, calls.gma().hazards().index_of(line), place);
+        TableCalls::Here here(calls.gma().hazards().index_of(line), place);
         if (here.table() == 0) return false;
         at.walk = at.walk.by_position(table::Positions(place.slots));
         const table::Walked walked = step(here, name.kind, at);
@@ -210,12 +190,11 @@ Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
                                                    EntryPlace& at,
                                                    ScanState& state) {
     LongBytes bytes;
-    WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
-                      {place.table, place.id}, at.walk);
+    WalkReader reader(hashed_.tables(), place, at.walk);
     do {
         const std::uint64_t wanted = state.wish.entries_max - state.taken + 1;  // and the next
         const auto some = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, 1 << 20));
-        if (auto status = fetch(reader, place, {some, true}); !status.is_ok()) return status;
+        if (auto status = reader.fetch({some, true}); !status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
             if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
@@ -291,15 +270,14 @@ Status HashedWalk::clear(const ContainerName& name, Scope scope) {
 }
 
 Status HashedWalk::clear_table(const TablePlace& place) {
-    allocator::WalkRequest request{{place.table, place.id}, {}, 0};
-    for (allocator::ClearResult told; told.has_more != 0; request.after = told.after) {
-        auto status = ask(hashed_.tables().gma(),
-                          {hashed_.tables().process_of(place.table), allocator::table_clear_number,
-                           std::as_bytes(std::span(&request, 1)),
-                           std::as_writable_bytes(std::span(&told, 1)), nullptr});
-        if (status.code() == Code::system) return TableCalls::damage(place.table);
-        if (!status.is_ok()) return status;
-        if (told.has_room == 0) return hashed_.tables().no_room(place, 0);
+    allocator::TableToClear request{{place.table, place.id}, {}};
+    for (bool has_more = true; has_more;) {
+        auto cleared = hashed_.tables().run<allocator::ClearTable>(place, {request});
+        if (!cleared.is_ok()) return std::move(cleared).failure();
+        const allocator::ClearResult& result = cleared.value().output;
+        if (result.has_room == 0) return hashed_.tables().no_room(place, 0);
+        has_more = result.has_more != 0;
+        request.after = result.after;
     }
     return {};
 }

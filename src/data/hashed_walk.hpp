@@ -86,7 +86,6 @@ public:
 private:
     static constexpr std::uint32_t unseen_row_max = 64;
 
-    base::Status look_for(const TablePlace& place);
     base::Status look_for(const ContainerName& into, const ContainerName& from);
     base::Result<EntryPlace> next_in(const ContainerName& name,
                                      const TablePlace& place,
@@ -106,7 +105,6 @@ private:
                                      const ContainerName& name,
                                      EntryPlace& at,
                                      ScanState& state);
-    base::Status fetch(WalkReader& reader, const TablePlace& place, const WalkReader::Wish& wish);
     base::Result<std::vector<TablePlace>> tables(const ContainerName& name, Scope scope);
     template <typename Each, typename Flush>
     base::Status visit_table(const TablePlace& place,

@@ -37,6 +37,7 @@ class RemoteCall {
 public:
     using Input = typename Operation::Input;
     using Output = typename Operation::Output;
+    using Tail = local::OperationTail<Operation>;
 
     // What an operation returned.
     struct Returned {
@@ -56,7 +57,7 @@ public:
     // Errors: those of the operation's check() and run(); unsupported (the job has no heaps), peer (the owner's node is lost)
     [[nodiscard]] base::Result<Returned> run(std::uint32_t process,
                                              const Input& input,
-                                             local::Bytes tail = {},
+                                             const Tail& tail = {},
                                              std::span<std::byte> room = {}) {
         allocator::NodeHeap* known = allocator_.heap_if_known(process);
         if (known == nullptr) [[unlikely]] {
@@ -76,19 +77,32 @@ public:
     //   bytes         then the length of output and tail together
     [[nodiscard]] static gma::Invocation request(std::uint32_t process,
                                                  const Input& input,
-                                                 local::Bytes tail,
+                                                 const local::TailParts& tail,
                                                  Output& output,
                                                  std::span<std::byte> room,
                                                  std::uint32_t& bytes) noexcept {
-        gma::Invocation call = invocation_of(process, {input, tail});
-        call.result = wire_of(output);
+        gma::Invocation call = request(process, input, tail, output);
         call.result_tail = room;
         call.result_bytes = &bytes;
         return call;
     }
 
+    // Does so for an operation whose output has no tail.
+    [[nodiscard]] static gma::Invocation request(std::uint32_t process,
+                                                 const Input& input,
+                                                 const local::TailParts& tail,
+                                                 Output& output) noexcept {
+        gma::Invocation call;
+        call.process = process;
+        call.operation = local::operation_number<Operation>;
+        call.arguments = wire_of(input);
+        call.tail = tail;
+        call.result = wire_of(output);
+        return call;
+    }
+
 private:
-    using Call = local::OperationCall<Input>;
+    using Call = local::OperationCall<Input, Tail>;
 
     base::Status run_here(allocator::NodeHeap& heap,
                           std::uint32_t process,
@@ -114,7 +128,8 @@ private:
             code = run(lease.line());
         }
         if (code == base::Code::ok) return {};
-        return gma_.invoke_failure(invocation_of(process, asked), code);
+        return gma_.invoke_failure(
+            request(process, asked.input, local::parts_of(asked.tail), returned.output), code);
     }
 
     base::Status run_there(std::uint32_t process,
@@ -127,7 +142,7 @@ private:
         const bool is_spared = room.size() < Operation::result_tail_max;
         std::uint32_t bytes = 0;
         const gma::Invocation call =
-            request(process, asked.input, asked.tail, returned.output,
+            request(process, asked.input, local::parts_of(asked.tail), returned.output,
                     is_spared ? std::span(spare).first(Operation::result_tail_max) : room, bytes);
         auto status = ask(gma_, call);
         if (!status.is_ok()) return status;
@@ -138,16 +153,6 @@ private:
         if (is_spared && returned.tail_bytes != 0)
             std::memcpy(room.data(), spare.data(), returned.tail_bytes);
         return {};
-    }
-
-    [[nodiscard]] static gma::Invocation invocation_of(std::uint32_t process,
-                                                       const Call& asked) noexcept {
-        gma::Invocation call;
-        call.process = process;
-        call.operation = local::operation_number<Operation>;
-        call.arguments = wire_of(asked.input);
-        call.tail = asked.tail;
-        return call;
     }
 
     gma::Gma& gma_;

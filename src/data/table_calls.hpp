@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on entries of one table. If the table is mapped here the calling thread works on it; else
-// the gateway of the owner's node, in one round trip, or in three if key and value are too long for
-// one message: a block in the owner's heap is filled first and then becomes the entry. Any thread.
-// Each call blocks while it waits for another node. Errors, of all calls: stale (no table of this
-// identity is there), memory (no room in the owner's heap; the table is as before), peer, argument
-// (a value of 4 GiB or more), system (the program has overwritten the table's words). Keys are shorter: Hashed::at_table refuses others before it hashes
-// them.
+// Calls on one table and its entries: each is one operation (allocator/entry_operations.hpp,
+// allocator/table_operations.hpp), in one round trip to another node, or in three if key and value
+// are too long for one request: a block in the owner's heap is filled first and then becomes the
+// entry. Any thread. Each call blocks while it waits for another node. Errors, of all calls: stale
+// (no table of this identity is there), memory (no room in the owner's heap; the table is as
+// before), peer, argument (a value of 4 GiB or more), system (the program has overwritten the
+// table's words). Keys are shorter: Hashed::at_table refuses others before it hashes them.
 // Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
@@ -15,11 +15,13 @@
 #include <cstring>
 #include <limits>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
 #include "data/directory.hpp"
-#include "data/operation_message.hpp"
+#include "data/remote_call.hpp"
 #include "gma/gma.hpp"
 
 #include "allocator/entry_operations.hpp"
@@ -41,14 +43,11 @@ using table::PutMode;
 
 [[nodiscard]] base::Status too_long();
 
-// Limits of one message to another node. They hold on the own node too, so that a program that runs
+// Limits of one request to another node. They hold on the own node too, so that a program that runs
 // on one node does not fail on several.
-inline constexpr std::size_t changed_key_bytes_max =
-    message_bytes - sizeof(allocator::EntryRequest) - sizeof(ChangeWords);
-inline constexpr std::size_t walked_key_bytes_max =
-    message_bytes - sizeof(allocator::EntryRequest) - sizeof(table::WalkPlace);
-inline constexpr std::size_t compared_value_bytes_max =
-    message_bytes - sizeof(allocator::EntryRequest) - sizeof(allocator::BlockWords);
+inline constexpr std::size_t changed_key_bytes_max = allocator::ChangeEntry::tail_max;
+inline constexpr std::size_t walked_key_bytes_max = allocator::NextOfKey::tail_max;
+inline constexpr std::size_t compared_value_bytes_max = allocator::PutBlock::tail_max;
 
 // The failure to change the value of a key with more bytes than changed_key_bytes_max: limit.
 [[nodiscard]] base::Status key_too_long_to_change(std::size_t bytes);
@@ -62,8 +61,58 @@ inline constexpr std::size_t compared_value_bytes_max =
     return {key.data(), static_cast<std::uint32_t>(key.size()), place.hash};
 }
 
-[[nodiscard]] inline table::EntryValue value_of(Bytes value) noexcept {
-    return {value.data(), static_cast<std::uint32_t>(value.size())};
+// The key and the value that a put stores.
+struct Put {
+    Bytes key;
+    Bytes value;
+    PutMode mode = PutMode::insert;
+    Bytes expected;  // PutMode::replace
+};
+
+// A request of an operation, and the room for what follows its output.
+template <typename Operation>
+struct TableRequest {
+    using Of = Operation;
+
+    typename Operation::Input input;
+    local::OperationTail<Operation> tail = {};
+    Room room = {};
+};
+
+[[nodiscard, gnu::always_inline]] inline allocator::EntryRequest request_of(
+    const TablePlace& place, Bytes key, std::size_t value_bytes) noexcept {
+    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+    return {{place.table, place.id},
+            place.hash,
+            static_cast<std::uint32_t>(key.size()),
+            static_cast<std::uint32_t>(std::min(value_bytes, most))};
+}
+
+// The requests of calls on a key. What the arguments point to outlives the request.
+//   room  for the first bytes of the value
+[[nodiscard, gnu::always_inline]] inline TableRequest<allocator::FindEntry> finding(
+    const TablePlace& place, Bytes key, Room room) noexcept {
+    return {request_of(place, key, room.size()), {key}, room};
+}
+
+[[nodiscard, gnu::always_inline]] inline allocator::PutWords words_of(const Put& put) noexcept {
+    return {put.mode, {}, static_cast<std::uint32_t>(put.expected.size())};
+}
+
+[[nodiscard, gnu::always_inline]] inline TableRequest<allocator::PutEntry> putting(
+    const TablePlace& place, const Put& put) noexcept {
+    return {{request_of(place, put.key, put.value.size()), words_of(put)},
+            {put.key, put.value, put.expected}};
+}
+
+[[nodiscard, gnu::always_inline]] inline TableRequest<allocator::EraseEntry> erasing(
+    const TablePlace& place, Bytes key) noexcept {
+    return {request_of(place, key, 0), {key}};
+}
+
+[[nodiscard, gnu::always_inline]] inline TableRequest<allocator::ChangeEntry> changing(
+    const TablePlace& place, Bytes key, const ChangeWords& words) noexcept {
+    return {{request_of(place, key, 0), words}, {key}};
 }
 
 class TableCalls {
@@ -76,13 +125,6 @@ public:
 
     // Does so for the entry of a record.
     base::Result<EntryResult> read(const TablePlace& place, GlobalAddress record, Room room);
-
-    struct Put {
-        Bytes key;
-        Bytes value;
-        PutMode mode = PutMode::insert;
-        Bytes expected;  // PutMode::replace
-    };
 
     // See table::Insertion::put.
     base::Result<EntryResult> put(const TablePlace& place, const Put& put);
@@ -108,106 +150,75 @@ public:
 
     [[nodiscard]] Allocator& allocator() noexcept { return allocator_; }
 
-    // Tables of a heap of this node, for one call of this thread.
-    //   Tables  allocator::NodeTables, or NodeFinder for a call that only finds
+    // The tables of a heap of this node, for one call of this thread.
+    //   thread  the calling thread's number among those of its process: of a hazard line that it has
+    //   place   names a table of the heap
     template <typename Tables>
-    class HereBy {
+    class TablesHere : public allocator::TablesOf<Tables> {
     public:
-        //   thread  the calling thread's number among those of its process: of a hazard line that
-        //           it has
-        //   place   names a table of the heap
-        [[gnu::always_inline]] HereBy(allocator::NodeHeap& heap,
-                                      std::uint32_t thread,
-                                      const TablePlace& place) noexcept
-            : start_(place.table - table::offset_of(place.block)),
-              tables_(heap, thread),
-              table_(tables_->is_table(place.block, place.id) ? place.block : 0) {}
-
-        [[gnu::always_inline]] ~HereBy() = default;
-        HereBy(const HereBy&) = delete;
-        HereBy& operator=(const HereBy&) = delete;
+        [[gnu::always_inline]] TablesHere(std::uint32_t thread, const TablePlace& place) noexcept
+            : allocator::TablesOf<Tables>(
+                  *place.heap, thread, place.table - table::offset_of(place.block)),
+              table_(this->tables()->is_table(place.block, place.id) ? place.block : 0) {}
 
         // 0: no table of this identity is there.
         [[nodiscard]] table::BlockNumber table() const noexcept { return table_; }
 
-        [[nodiscard]] Tables& tables() noexcept { return tables_; }
-
-        [[nodiscard]] GlobalAddress address(table::BlockNumber block) const noexcept {
-            return block == 0 ? 0 : start_ + table::offset_of(block);
-        }
-
-        // 0: no block of this heap begins there.
-        [[nodiscard]] table::BlockNumber block_at(GlobalAddress address) noexcept {
-            const GlobalAddress offset = address - start_;
-            return offset < tables_.heap().limit_bytes() && offset % heap::granule_bytes == 0
-                       ? table::number_of(offset)
-                       : 0;
-        }
-
     private:
-        GlobalAddress start_;  // address of the heap's first block
-        Tables tables_;
         table::BlockNumber table_;
     };
 
-    using Here = HereBy<allocator::NodeTables>;
-    using Finding = HereBy<allocator::NodeFinder>;
+    using Here = TablesHere<allocator::NodeTables>;
+    using Finding = TablesHere<allocator::NodeFinder>;
 
-    // find(), put(), erase() and change() on the table of a Here or Finding.
-    template <typename Where>
-    [[gnu::always_inline]] static EntryResult find_in(Where& here,
-                                                      const TablePlace& place,
-                                                      Bytes key,
-                                                      Room room) {
-        EntryResult told;
-        told.effect = here.tables()->find(
-            here.table(), key_at(place, key),
-            [&](const char* value, std::uint32_t bytes, table::BlockNumber record) {
-                told.value_bytes = bytes;
-                told.record = record;
-                const std::size_t some = std::min<std::size_t>(bytes, room.size());
-                if (some != 0) std::memcpy(room.data(), value, some);
-            });
-        return told;
-    }
-
-    [[gnu::always_inline]] static EntryResult put_in(Here& here,
-                                                     const TablePlace& place,
-                                                     const Put& put) {
-        const table::PutEffect effect = here.tables().with_room([&] {
-            return here.tables()->put(here.table(), {key_at(place, put.key), value_of(put.value),
-                                                     put.mode, value_of(put.expected), 0});
-        });
-        EntryResult told;
-        told.effect = effect.effect;
-        told.was_there = effect.was_there ? 1 : 0;
-        told.record = effect.record;
-        told.value_bytes = static_cast<std::uint32_t>(put.value.size());
-        return told;
-    }
-
-    static EntryResult erase_in(Here& here, const TablePlace& place, Bytes key);
-    static EntryResult change_in(Here& here,
-                                 const TablePlace& place,
-                                 Bytes key,
-                                 const ChangeWords& words);
-
-    // Calls run(Where&) -> EntryResult, whose record is a block number, if the table is on this
-    // node and was used before; else returns false, with nothing done.   line  the calling thread's
-    // own
-    template <typename Where, typename Run>
+    // Runs an operation inline, if the table is on this node and was used before; else returns
+    // false, with nothing done.
+    //   line     the calling thread's own
+    //   output   becomes that of the operation
+    //   request  makes its TableRequest from the place
+    template <typename Where, typename Output, typename Request>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
                                                        const TablePlace& place,
-                                                       EntryResult& result,
-                                                       const Run& run) {
+                                                       Output& output,
+                                                       const Request& request) {
         if (place.heap == nullptr) [[unlikely]]
             return false;
-        Where here(*place.heap, gma_.hazards().index_of(line), place);
+        Where here(gma_.hazards().index_of(line), place);
         if (here.table() == 0) [[unlikely]]
             return false;
-        result = run(here);
-        result.record = here.address(result.record);
-        return !table::is_failure(result.effect);
+        std::size_t tail_bytes = 0;
+        if (run_in(here, request(place), output, tail_bytes) != base::Code::ok) [[unlikely]]
+            return false;
+        if constexpr (requires { output.effect; }) return !table::is_failure(output.effect);
+        return true;
+    }
+
+    // Runs an operation on the table of a place, wherever that is.
+    template <typename Operation>
+    base::Result<typename RemoteCall<Operation>::Returned> run(
+        const TablePlace& place, const TableRequest<Operation>& request) {
+        typename RemoteCall<Operation>::Returned returned;
+        base::Code code = base::Code::ok;
+        if (place.heap != nullptr) {
+            code = run_here(place, request, returned);
+        } else {
+            auto there =
+                RemoteCall<Operation>(gma_, allocator_)
+                    .run(process_of(place.table), request.input, request.tail, request.room);
+            if (there.is_ok()) {
+                returned = there.value();
+            } else {
+                code = there.failure().code();
+                if (code != base::Code::stale && code != base::Code::system) return there;
+            }
+        }
+        if constexpr (requires { returned.output.effect; }) {
+            if (returned.output.effect == Effect::no_table) code = base::Code::stale;
+            if (returned.output.effect == Effect::damaged) code = base::Code::system;
+        }
+        if (code == base::Code::ok) [[likely]]
+            return returned;
+        return refusal(place, request, code);
     }
 
     // "the table was destroyed": stale
@@ -217,7 +228,7 @@ public:
     [[nodiscard]] static base::Status damage(GlobalAddress container);
 
     // Copies a value found by find() or an operation, and then checks that the entry still has it.
-    // absent: it has not.
+    // is_whole 0: it was erased or replaced while it was copied.
     base::Result<EntryResult> fetch_value(const TablePlace& place,
                                           const EntryResult& found,
                                           Room room);
@@ -225,19 +236,53 @@ public:
     base::Status no_room(const TablePlace& place, std::uint64_t bytes);
 
 private:
-    template <typename Run>
-    base::Result<EntryResult> run_here(const TablePlace& place, const Run& run);
-    base::Result<EntryResult> ask_for_value(const TablePlace& place,
-                                            std::uint32_t operation,
-                                            Bytes arguments,
-                                            Room room);
-    base::Status ask_whole(const TablePlace& place,
-                           std::uint32_t operation,
-                           Bytes arguments,
-                           EntryResult& result);
+    template <typename Where, typename Operation>
+    [[gnu::always_inline]] static base::Code run_in(Where& here,
+                                                    const TableRequest<Operation>& request,
+                                                    typename Operation::Output& output,
+                                                    std::size_t& tail_bytes) {
+        local::ResultTail following(request.room);
+        local::OperationReply<typename Operation::Output> reply{output, following};
+        const typename Operation::Call call{request.input, request.tail};
+        if constexpr (requires { Operation::check_fields(call); }) {
+            if (!Operation::check_fields(call)) return base::Code::argument;
+        }
+        const base::Code code = Operation::on(here, here.table(), call, reply);
+        tail_bytes = following.used();
+        return code;
+    }
+
+    template <typename Operation>
+    base::Code run_here(const TablePlace& place,
+                        const TableRequest<Operation>& request,
+                        typename RemoteCall<Operation>::Returned& returned) {
+        local::Hazards::Lease lease(gma_.hazards());
+        Here here(gma_.hazards().index_of(lease.line()), place);
+        if (here.table() == 0) [[unlikely]]
+            return base::Code::stale;
+        return run_in(here, request, returned.output, returned.tail_bytes);
+    }
+
+    // The failure of an operation.
+    template <typename Operation>
+    [[nodiscard, gnu::cold]] base::Status refusal(const TablePlace& place,
+                                                  const TableRequest<Operation>& request,
+                                                  base::Code code) {
+        if (code == base::Code::stale) return no_table(place);
+        if (code == base::Code::system) return damage(place.table);
+        typename Operation::Output output;
+        return gma_.invoke_failure(
+            RemoteCall<Operation>::request(process_of(place.table), request.input,
+                                           local::parts_of(request.tail), output),
+            code);
+    }
+
+    template <typename Operation>
+    base::Result<EntryResult> run_on_entry(const TablePlace& place,
+                                           const TableRequest<Operation>& request,
+                                           std::uint64_t bytes = 0);
     base::Result<EntryResult> find_by_long_key(const TablePlace& place, Bytes key, Room room);
-    base::Result<EntryResult> put_there(const TablePlace& place, const Put& put);
-    base::Result<EntryResult> put_block_there(const TablePlace& place, const Put& put);
+    base::Result<EntryResult> put_block(const TablePlace& place, const Put& put);
     base::Result<allocator::LentBlock> stage(std::uint32_t process, const Put& put);
 
     gma::Gma& gma_;

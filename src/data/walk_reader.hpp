@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the entries of one table behind a place, a buffer at a time: in the calling thread if the
-// table is mapped here, else one message at a time from the gateway of the owner's node. One
-// thread. Tests: tests/conformance/hashed_test.cpp.
+// Reads the entries of one table behind a place, as many at a time as one operation returns
+// (allocator::WalkEntries). One thread. Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
 #include <array>
@@ -9,26 +8,20 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "base/status.hpp"
-#include "data/ask.hpp"
 #include "data/table_calls.hpp"
-#include "gma/gma.hpp"
-
-#include "allocator/walked_entries.hpp"
 
 namespace acp::data {
 
 class WalkReader {
 public:
-    //   process  of the table's heap
-    //   after    the place behind which the walk begins
+    //   tables, place  outlive this
+    //   after          the place behind which the walk begins
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): `room_`
-    WalkReader(gma::Gma& gma,
-               std::uint32_t process,
-               const allocator::TableName& table,
-               const table::WalkPlace& after) noexcept
-        : gma_(&gma), process_(process), request_{table, after} {}
+    WalkReader(TableCalls& tables, const TablePlace& place, const table::WalkPlace& after) noexcept
+        : tables_(tables), place_(place), result_{after, 0, 1} {}
 
     // The amount that is read next.
     struct Wish {
@@ -36,25 +29,17 @@ public:
         bool wants_bytes = true;        // also keys and values
     };
 
-    // Reads the next entries from another node. Blocks. Errors: stale, peer, system.
+    // Reads the next entries. Errors: those of TableCalls.
     base::Status fetch(const Wish& wish) {
-        note(wish);
-        const auto room = std::span(room_).first(message_bytes);
-        auto status = ask(*gma_, {process_, allocator::table_walk_number,
-                                  std::as_bytes(std::span(&request_, 1)), room, nullptr});
-        if (status.is_ok()) open();
-        if (status.code() == base::Code::system) return TableCalls::damage(request_.name.table);
-        return status;
-    }
-
-    // Reads them from a table of this node. Errors: system (its words are overwritten).
-    base::Status fetch_here(TableCalls::Here& here, const Wish& wish) {
-        note(wish);
-        const std::uint32_t bytes = allocator::write_walked_entries(
-            here.tables(), here.table(), request_,
-            [&](table::BlockNumber record) { return here.address(record); }, room_);
-        if (bytes == 0) return TableCalls::damage(request_.name.table);
-        open();
+        at_ = left_ = 0;
+        auto walked = tables_.run<allocator::WalkEntries>(
+            place_,
+            {{{place_.table, place_.id}, after(), wish.entries_max, wish.wants_bytes ? 1U : 0U},
+             {},
+             room_});
+        if (!walked.is_ok()) return std::move(walked).failure();
+        result_ = walked.value().output;
+        left_ = result_.count;
         return {};
     }
 
@@ -83,36 +68,21 @@ public:
     // Discards the entries read, and continues behind this place.
     void go_back(const table::WalkPlace& after) noexcept {
         left_ = 0;
-        told_.has_more = 1;
-        request_.after = after;
+        result_ = {after, 0, 1};
     }
 
     // Whether there may be entries behind those that were read.
-    [[nodiscard]] bool has_more() const noexcept { return told_.has_more != 0; }
+    [[nodiscard]] bool has_more() const noexcept { return result_.has_more != 0; }
 
-    [[nodiscard]] const table::WalkPlace& after() const noexcept { return request_.after; }
+    [[nodiscard]] const table::WalkPlace& after() const noexcept { return result_.after; }
 
 private:
     // Some dozens of entries of usual size, within the first-level cache.
     static constexpr std::size_t room_bytes = 8192;
 
-    void note(const Wish& wish) noexcept {
-        request_.entries_max = wish.entries_max;
-        request_.wants_bytes = wish.wants_bytes ? 1 : 0;
-    }
-
-    // Prepares the entries read for take().
-    void open() noexcept {
-        std::memcpy(&told_, room_.data(), sizeof told_);
-        at_ = sizeof told_;
-        left_ = told_.count;
-        request_.after = told_.after;
-    }
-
-    gma::Gma* gma_;
-    std::uint32_t process_;
-    allocator::WalkRequest request_;
-    allocator::WalkResult told_;
+    TableCalls& tables_;
+    const TablePlace& place_;
+    allocator::WalkResult result_;
     std::array<std::byte, room_bytes> room_;  // NOLINT: written as far as read
     std::size_t at_ = 0;
     std::uint32_t left_ = 0;

@@ -37,10 +37,9 @@ base::Status HashedWalk::visit_table(const TablePlace& place,
                                      const Each& each,
                                      const Flush& flush) {
     LongBytes bytes;
-    WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
-                      {place.table, place.id}, {});
+    WalkReader reader(hashed_.tables(), place, {});
     do {
-        if (auto status = fetch(reader, place, {}); !status.is_ok()) return status;
+        if (auto status = reader.fetch({}); !status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
             if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;

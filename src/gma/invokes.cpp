@@ -14,8 +14,9 @@ namespace {
 constexpr local::OperationTable no_operations;
 
 void write_arguments(const Invocation& call, std::byte* into) noexcept {
-    std::copy(call.tail.begin(), call.tail.end(),
-              std::copy(call.arguments.begin(), call.arguments.end(), into));
+    into = std::copy(call.arguments.begin(), call.arguments.end(), into);
+    for (const std::span<const std::byte> part : call.tail)
+        into = std::copy(part.begin(), part.end(), into);
 }
 
 // Writes a result of at most result.size() + tail.size() bytes into both.

@@ -33,13 +33,17 @@ struct Invocation {
     // the handle has ended.
     std::span<std::byte> result;
     std::uint32_t* result_bytes = nullptr;  // written as result is, of all; nullptr: not wanted
-    // More arguments, right behind the first ones, and room for what follows the first
-    // result.size() bytes of the result: a caller need not put either together.
-    std::span<const std::byte> tail = {};
+    // Room for what follows the first result.size() bytes of the result, and more arguments, which
+    // follow the first ones one behind the other: a caller need not put either together.
     std::span<std::byte> result_tail = {};
+    std::array<std::span<const std::byte>, 3> tail = {};
+
+    [[nodiscard]] std::size_t tail_bytes() const noexcept {
+        return tail[0].size() + tail[1].size() + tail[2].size();
+    }
 
     [[nodiscard]] std::size_t argument_bytes() const noexcept {
-        return arguments.size() + tail.size();
+        return arguments.size() + tail_bytes();
     }
 
     [[nodiscard]] std::size_t result_room() const noexcept {
@@ -104,7 +108,7 @@ public:
         const Invocation& call,
         memory::HazardLine& line) const noexcept {
         local::OperationContext context(space_, hazards_, line, call.process);
-        if (!call.tail.empty() || !call.result_tail.empty()) [[unlikely]] {
+        if (call.tail_bytes() != 0 || !call.result_tail.empty()) [[unlikely]] {
             return run_in_parts(operation, call, context);
         }
         const auto ran = local::run_operation(operation, context, call.arguments, call.result);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -206,14 +207,7 @@ public:
     [[nodiscard]] GlobalAddress claimed_address(std::uint32_t process,
                                                 node::Claim claim) const noexcept {
         return layout_.segment_start(process, claims_granule_, shared_generation) +
-               node::claim_offset(claim, shape_);
-    }
-
-    // claimed_address() of a range by its offset, which is node::claim_offset() for this node's
-    // shape.
-    [[nodiscard]] GlobalAddress claimed_address_at(std::uint32_t process,
-                                                   std::uint64_t offset) const noexcept {
-        return layout_.segment_start(process, claims_granule_, shared_generation) + offset;
+               claim_offsets_[static_cast<std::uint32_t>(claim)];
     }
 
     // The number of granules of each process that its shared segments take; registrations come
@@ -340,6 +334,8 @@ private:
     std::uint32_t slot_ = 0;
     std::uint32_t rank_ = 0;
     std::uint32_t process_ = 0;
+    // node::claim_offset() of each range
+    std::array<std::uint64_t, node::claimed_ranges.size()> claim_offsets_{};
     std::uint64_t claimed_bytes_ = 0;   // bytes that layers claim in each process
     std::uint32_t claims_granule_ = 0;  // first granule after the starter memory, in each process
     std::uint64_t shared_room_ = 0;     // bytes before the first registration, in each process

@@ -9,16 +9,20 @@
 //   Input, Output    what the caller sends and receives: a WireValue each
 //   tail_max         the most bytes that follow a request (0: none follow)
 //   result_tail_max  the most bytes that follow a result
+//   Tail, split(const Input&, Bytes, Tail&) -> bool
+//       Optional, if several byte strings follow a request. The lengths of its fields divide the
+//       bytes: pure; false: they do not fit the bytes, and the request is refused. Tail::parts()
+//       returns the byte strings.
 //   Owner            what the operation runs on, made from an OperationContext
-//   check(OperationCall<Input>, OwnerShape) -> Code
+//   check(OperationCall<Input, Tail>, OwnerShape) -> Code
 //       Pure. Compares every field of a request, which may come from a faulty process of another
 //       node, with the shape of the job and of the owner's heap. Any other code than ok ends the
 //       operation before an Owner is made.
-//   run(Owner&, OperationCall<Input>, OperationReply<Output>&) -> Code Neither blocks nor throws.
+//   run(Owner&, OperationCall<Input, Tail>, OperationReply<Output>&) -> Code Neither blocks nor throws.
 //       Moves at most 64 KiB and makes at most 1,000 steps. With any other code than ok neither
 //       output nor tail is sent.
-//   places_of(const Input&) -> std::string Optional: the addresses that a request names, for the
-//       message of a failure. May throw std::bad_alloc.
+//   places_of(const Input&) or places_of(const Input&, tail bytes) -> std::string Optional: the
+//       addresses that a request names, for the message of a failure. May throw std::bad_alloc.
 #pragma once
 
 #include <array>
@@ -91,11 +95,45 @@ private:
     std::size_t used_ = 0;
 };
 
-// The request of an operation.
-template <WireValue Input>
+// The byte strings of a tail, which are sent one behind the other.
+using TailParts = std::array<Bytes, 3>;
+
+[[nodiscard]] inline TailParts parts_of(Bytes tail) noexcept {
+    return {tail};
+}
+
+template <typename Tail>
+[[nodiscard]] TailParts parts_of(const Tail& tail) noexcept {
+    return tail.parts();
+}
+
+namespace detail {
+
+template <typename Operation>
+struct TailTypeOf {
+    using Type = Bytes;
+};
+
+template <typename Operation>
+requires requires {
+    typename Operation::Tail;
+}
+
+struct TailTypeOf<Operation> {
+    using Type = typename Operation::Tail;
+};
+
+}  // namespace detail
+
+// What follows the input of an operation.
+template <typename Operation>
+using OperationTail = typename detail::TailTypeOf<Operation>::Type;
+
+// The request of an operation. Refers to its input, and to a tail of several byte strings.
+template <WireValue Input, typename Tail = Bytes>
 struct OperationCall {
     const Input& input;
-    Bytes tail;
+    std::conditional_t<std::is_same_v<Tail, Bytes>, Bytes, const Tail&> tail;
 
     [[nodiscard]] const Input* operator->() const noexcept { return &input; }
 };
@@ -147,6 +185,17 @@ inline constexpr std::uint32_t typed_numbers_first = 128;
 template <typename Operation>
 inline constexpr std::uint32_t operation_number = number_of(Operation::name.identity);
 
+// The owner of operations that reach memory by the addresses of their requests.
+class AddressedMemory {
+public:
+    explicit AddressedMemory(OperationContext& context) noexcept : context_(context) {}
+
+    [[nodiscard]] OperationContext& context() noexcept { return context_; }
+
+private:
+    OperationContext& context_;
+};
+
 [[nodiscard]] inline OwnerShape owner_shape(const Space& space, std::uint32_t process) noexcept {
     const node::Shape& shape = space.segment().shape();
     return {shape.procs, process, shape.heap_bytes};
@@ -165,9 +214,15 @@ NumberedOperation::Ran run_typed(OperationContext& context,
     if (arguments.size() < input_bytes || arguments.size() > input_bytes + Operation::tail_max)
         return {base::Code::argument, 0};
     if constexpr (!std::is_empty_v<Input>) std::memcpy(&input, arguments.data(), sizeof input);
-    const Bytes tail = arguments.subspan(input_bytes);
+    const Bytes following_input = arguments.subspan(input_bytes);
+    OperationTail<Operation> tail{};
+    if constexpr (requires { typename Operation::Tail; }) {
+        if (!Operation::split(input, following_input, tail)) return {base::Code::argument, 0};
+    } else {
+        tail = following_input;
+    }
     const OwnerShape shape = owner_shape(context.space(), context.process());
-    const OperationCall<Input> call{input, tail};
+    const OperationCall<Input, OperationTail<Operation>> call{input, tail};
     if (const base::Code code = Operation::check(call, shape); code != base::Code::ok) {
         return {code, 0};
     }
@@ -186,7 +241,11 @@ std::string places_of_typed(Bytes arguments) {
     typename Operation::Input input;
     if (arguments.size() < sizeof input) return "the request is cut short";
     std::memcpy(&input, arguments.data(), sizeof input);
-    return Operation::places_of(input);
+    if constexpr (requires { Operation::places_of(input, arguments.size()); }) {
+        return Operation::places_of(input, arguments.size() - sizeof input);
+    } else {
+        return Operation::places_of(input);
+    }
 }
 
 }  // namespace detail

@@ -14,19 +14,27 @@
 
 namespace acp::operations {
 
+namespace {
+
+// No constant expression, so that the table begins as zero: its 32 KiB of initial values would be
+// pages of each process's own.
+local::OperationTable all_rows() noexcept {
+    local::OperationTable all;
+    all.add(put_signal_operations());
+    all.add(leased_put_operations());
+    all.add(allocator::heap_operations);
+    all.add(allocator::table_operations);
+    all.add(allocator::directory_operations);
+    all.add(allocator::entry_operations);
+    all.add(allocator::list_operations);
+    all.add(allocator::sequence_operations);
+    return all;
+}
+
+}  // namespace
+
 const local::OperationTable& library_operations() noexcept {
-    static const local::OperationTable table = [] {
-        local::OperationTable all;
-        all.add(put_signal_operations());
-        all.add(leased_put_operations());
-        all.add(allocator::heap_operations);
-        all.add(allocator::table_operations());
-        all.add(allocator::directory_operations());
-        all.add(allocator::entry_operations());
-        all.add(allocator::list_operations);
-        all.add(allocator::sequence_operations);
-        return all;
-    }();
+    static const local::OperationTable table = all_rows();
     return table;
 }
 

@@ -24,26 +24,24 @@ constexpr std::uint64_t tables = 5;
 
 class DirectoryOperationsTest : public testing::Test {
 protected:
-    template <typename Arguments>
-    Code run(std::uint32_t number, const Arguments& arguments) {
-        const auto& rows = directory_operations();
-        const auto row = std::find_if(rows.begin(), rows.end(),
-                                      [&](const auto& one) { return one.number == number; });
-        result_.assign(row->result_bytes_max, std::byte{0xee});
+    template <typename Operation, typename Arguments>
+    Code run(const Arguments& arguments) {
+        const local::NumberedOperation row = local::row_of<Operation>();
+        result_.assign(row.result_bytes_max, std::byte{0xee});
         local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(),
                                         0);
-        return local::run_operation(*row, context, std::as_bytes(std::span(&arguments, 1)), result_)
+        return local::run_operation(row, context, std::as_bytes(std::span(&arguments, 1)), result_)
             .code;
     }
 
     std::uint64_t make(std::uint64_t maker) {
-        DirectoryMake request;
+        DirectoryToMake request;
         request.head.id = id;
         request.head.kind = 2;
         request.head.bodies[0].slots = 7;
         request.head.bodies[0].tables = tables;
         request.maker = maker;
-        EXPECT_EQ(run(directory_make_number, request), Code::ok);
+        EXPECT_EQ(run<MakeDirectory>(request), Code::ok);
         std::uint64_t address = 0;
         std::memcpy(&address, result_.data(), sizeof address);
         return address;
@@ -83,9 +81,9 @@ TEST_F(DirectoryOperationsTest, a_directory_has_room_for_its_tables_behind_it) {
         list += nothing.size();
     }
     EXPECT_EQ(blocks(), 1U);
-    EXPECT_EQ(run(directory_destroy_number, DirectoryName{made, id}), Code::ok);
-    EXPECT_EQ(run(directory_destroy_number, DirectoryName{made, id}), Code::stale);
-    EXPECT_EQ(run(directory_use_number, DirectoryName{made, id}), Code::stale);
+    EXPECT_EQ(run<DestroyDirectory>(DirectoryName{made, id}), Code::ok);
+    EXPECT_EQ(run<DestroyDirectory>(DirectoryName{made, id}), Code::stale);
+    EXPECT_EQ(run<UseDirectory>(DirectoryName{made, id}), Code::stale);
     EXPECT_EQ(blocks(), 0U);
 }
 
@@ -99,37 +97,39 @@ TEST_F(DirectoryOperationsTest, lists_that_lie_apart_are_freed_with_it) {
         std::memcpy(memory_of(made) + at, &more, sizeof more);
     }
     EXPECT_EQ(blocks(), 3U);
-    EXPECT_EQ(run(directory_destroy_number, DirectoryName{made, id}), Code::ok);
+    EXPECT_EQ(run<DestroyDirectory>(DirectoryName{made, id}), Code::ok);
     EXPECT_EQ(blocks(), 0U);
 }
 
 TEST_F(DirectoryOperationsTest, one_that_is_used_stays_when_its_maker_dies) {
     const std::uint64_t used = make(1);
     const std::uint64_t unused = make(1);
-    EXPECT_EQ(run(directory_use_number, DirectoryName{used, id}), Code::ok);
-    EXPECT_EQ(run(directory_use_number, DirectoryName{used, id}), Code::ok);
+    EXPECT_EQ(run<UseDirectory>(DirectoryName{used, id}), Code::ok);
+    EXPECT_EQ(run<UseDirectory>(DirectoryName{used, id}), Code::ok);
     node::mark_dead(node_, 1, 9);
     EXPECT_EQ(blocks(), 1U);
-    EXPECT_EQ(run(directory_use_number, DirectoryName{unused, id}), Code::stale);
-    EXPECT_EQ(run(directory_destroy_number, DirectoryName{used, id}), Code::ok);
+    EXPECT_EQ(run<UseDirectory>(DirectoryName{unused, id}), Code::stale);
+    EXPECT_EQ(run<DestroyDirectory>(DirectoryName{used, id}), Code::ok);
     EXPECT_EQ(blocks(), 0U);
 }
 
 TEST_F(DirectoryOperationsTest, what_is_no_directory_of_this_identity_is_refused) {
     const std::uint64_t made = make(NodeHeap::nobody);
-    for (const std::uint32_t number : {directory_use_number, directory_destroy_number}) {
-        EXPECT_EQ(run(number, DirectoryName{made, id + 1}), Code::stale);
-        EXPECT_EQ(run(number, DirectoryName{made + 64, id}), Code::stale);
-        EXPECT_EQ(run(number, DirectoryName{made + 1, id}), Code::stale);
-        EXPECT_EQ(run(number, DirectoryName{0, id}), Code::stale);
-        EXPECT_EQ(run(number, std::uint64_t{made}), Code::argument);
-    }
-    DirectoryMake request;
+    const auto expect_refused = [&](const auto& run_it) {
+        EXPECT_EQ(run_it(DirectoryName{made, id + 1}), Code::stale);
+        EXPECT_EQ(run_it(DirectoryName{made + 64, id}), Code::stale);
+        EXPECT_EQ(run_it(DirectoryName{made + 1, id}), Code::stale);
+        EXPECT_EQ(run_it(DirectoryName{0, id}), Code::stale);
+        EXPECT_EQ(run_it(std::uint64_t{made}), Code::argument);
+    };
+    expect_refused([&](const auto& arguments) { return run<UseDirectory>(arguments); });
+    expect_refused([&](const auto& arguments) { return run<DestroyDirectory>(arguments); });
+    DirectoryToMake request;
     request.head.bodies[0].tables = tables_max + 1;
-    EXPECT_EQ(run(directory_make_number, request), Code::argument);
-    EXPECT_EQ(run(directory_make_number, std::uint64_t{0}), Code::argument);
+    EXPECT_EQ(run<MakeDirectory>(request), Code::argument);
+    EXPECT_EQ(run<MakeDirectory>(std::uint64_t{0}), Code::argument);
     request.head.bodies[0].tables = tables_max;  // more than the heap has room for
-    EXPECT_EQ(run(directory_make_number, request), Code::ok);
+    EXPECT_EQ(run<MakeDirectory>(request), Code::ok);
     EXPECT_EQ(std::count(result_.begin(), result_.end(), std::byte{0}), 8);
 }
 

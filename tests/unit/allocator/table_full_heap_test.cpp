@@ -14,7 +14,7 @@ namespace {
 class FullHeapTest : public TableOperationsTest {
 protected:
     FullHeapTest() {
-        EXPECT_EQ(run(table_make_number, Message().add(TableRequest{1, 0, 0, id})), Code::ok);
+        EXPECT_EQ(run<MakeTable>(Message().add(TableToMake{1, 0, 0, id})), Code::ok);
         table_ = told<std::uint64_t>();
         for (std::uint32_t i = 0; i < table::Bucket<std::atomic>::slots_max; ++i) {
             EXPECT_EQ(put(table_, std::to_string(i), "", PutMode::insert), Effect::done);
@@ -28,8 +28,7 @@ protected:
     }
 
     std::uint64_t allocate(std::uint64_t bytes) {
-        EXPECT_EQ(run(local::operation_number<AllocateBlocks>,
-                      Message().add(std::uint64_t{alignment_least}).add(bytes)),
+        EXPECT_EQ(run<AllocateBlocks>(Message().add(std::uint64_t{alignment_least}).add(bytes)),
                   Code::ok);
         return told<std::uint64_t>();
     }
@@ -42,9 +41,7 @@ protected:
     }
 
     Effect put_block() {
-        EXPECT_EQ(
-            run(entry_put_block_number, Message().add(request_of(table_, key_, 0)).add(words_)),
-            Code::ok);
+        EXPECT_EQ(run<PutBlock>(Message().add(request_of(table_, key_, 0)).add(words_)), Code::ok);
         return told<EntryResult>().effect;
     }
 
@@ -94,22 +91,21 @@ TEST_F(FullHeapTest, an_entry_that_cannot_be_cleared_without_room_is_reported_an
     for (std::uint64_t entries = 0; !is_growing(); ++entries) {
         const EntryRequest request{
             {table, id}, (entries < in_last ? 3U : 2U) | entries << 24, 1, 0};
-        ASSERT_EQ(run(entry_put_number, Message().add(request).add(PutWords()).add_text("k")),
-                  Code::ok);
+        ASSERT_EQ(run<PutEntry>(Message().add(request).add(PutWords()).add_text("k")), Code::ok);
         ASSERT_EQ(told<EntryResult>().effect, Effect::done);
     }
     fill_heap();
     ClearResult cleared;
-    WalkRequest request{{table, id}, {}};
+    TableToClear request{{table, id}, {}};
     const auto clear = [&] {
         do {
-            ASSERT_EQ(run(table_clear_number, Message().add(request)), Code::ok);
+            ASSERT_EQ(run<ClearTable>(Message().add(request)), Code::ok);
             cleared = told<ClearResult>();
             request.after = cleared.after;
         } while (cleared.has_more != 0 && cleared.has_room != 0);
     };
     const auto left = [&] {
-        EXPECT_EQ(run(table_entries_number, Message().add(TableName{table, id})), Code::ok);
+        EXPECT_EQ(run<CountEntries>(Message().add(TableName{table, id})), Code::ok);
         return told<std::uint64_t>();
     };
     clear();

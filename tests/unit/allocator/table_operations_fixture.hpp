@@ -22,17 +22,8 @@ using table::PutMode;
 
 constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
 
-inline const local::NumberedOperation& row_of(std::uint32_t number) {
-    if (number == local::operation_number<AllocateBlocks>) return heap_operations.front();
-    for (const local::NumberedOperation& row : table_operations()) {
-        if (row.number == number) return row;
-    }
-    for (const local::NumberedOperation& row : entry_operations()) {
-        if (row.number == number) return row;
-    }
-    ADD_FAILURE() << number;
-    return table_operations().front();
-}
+template <typename Operation>
+inline constexpr local::NumberedOperation row_of = local::row_of<Operation>();
 
 // Assembles the arguments of an operation.
 class Message {
@@ -56,10 +47,20 @@ private:
     std::vector<std::byte> bytes_;
 };
 
+// What follows the EntryRequest of a BlockToPut.
+struct BlockWords {
+    PutWords put;
+    LentBlock block;
+};
+
 class TableOperationsTest : public testing::Test {
 protected:
-    Code run(std::uint32_t number, const Message& message) {
-        const local::NumberedOperation& row = row_of(number);
+    template <typename Operation>
+    Code run(const Message& message) {
+        return run(row_of<Operation>, message);
+    }
+
+    Code run(const local::NumberedOperation& row, const Message& message) {
         result_.assign(row.result_bytes_max, std::byte{0xee});
         local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(),
                                         0);
@@ -69,12 +70,12 @@ protected:
     }
 
     std::uint64_t make(std::uint64_t slots = 4) {
-        EXPECT_EQ(run(table_make_number, Message().add(TableRequest{slots, 1, 0, id})), Code::ok);
+        EXPECT_EQ(run<MakeTable>(Message().add(TableToMake{slots, 1, 0, id})), Code::ok);
         return told<std::uint64_t>();
     }
 
     Code destroy(std::uint64_t table) {
-        return run(table_destroy_number, Message().add(TableName{table, id}));
+        return run<DestroyTable>(Message().add(TableName{table, id}));
     }
 
     template <typename Value>
@@ -106,32 +107,32 @@ protected:
         PutWords words;
         words.mode = mode;
         words.expected_bytes = static_cast<std::uint32_t>(expected.size());
-        EXPECT_EQ(run(entry_put_number, Message()
-                                            .add(request_of(table, key, value.size()))
-                                            .add(words)
-                                            .add_text(key)
-                                            .add_text(value)
-                                            .add_text(expected)),
+        EXPECT_EQ(run<PutEntry>(Message()
+                                    .add(request_of(table, key, value.size()))
+                                    .add(words)
+                                    .add_text(key)
+                                    .add_text(value)
+                                    .add_text(expected)),
                   Code::ok);
         return told<EntryResult>().effect;
     }
 
     EntryResult find(std::uint64_t table, const std::string& key, std::size_t room = 500) {
-        EXPECT_EQ(run(entry_find_number, Message().add(request_of(table, key, room)).add_text(key)),
+        EXPECT_EQ(run<FindEntry>(Message().add(request_of(table, key, room)).add_text(key)),
                   Code::ok);
         return told<EntryResult>();
     }
 
     Effect erase(std::uint64_t table, const std::string& key) {
-        EXPECT_EQ(run(entry_erase_number, Message().add(request_of(table, key, 0)).add_text(key)),
+        EXPECT_EQ(run<EraseEntry>(Message().add(request_of(table, key, 0)).add_text(key)),
                   Code::ok);
         return told<EntryResult>().effect;
     }
 
     EntryResult change(std::uint64_t table, const std::string& key, const ChangeWords& words) {
-        EXPECT_EQ(run(entry_change_number,
-                      Message().add(request_of(table, key, 0)).add(words).add_text(key)),
-                  Code::ok);
+        EXPECT_EQ(
+            run<ChangeEntry>(Message().add(request_of(table, key, 0)).add(words).add_text(key)),
+            Code::ok);
         return told<EntryResult>();
     }
 

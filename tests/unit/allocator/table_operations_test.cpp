@@ -3,9 +3,11 @@
 // their effect, malformed ones are refused and change nothing.
 #include "allocator/table_operations.hpp"
 
+#include <array>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,10 @@
 
 namespace acp::allocator::test {
 namespace {
+
+std::array<std::span<const local::NumberedOperation>, 2> rows_of_tables() {
+    return {table_operations, entry_operations};
+}
 
 TEST_F(TableOperationsTest, insert_find_replace_and_erase) {
     const std::uint64_t table = make();
@@ -61,14 +67,14 @@ TEST_F(TableOperationsTest, entries_are_read_and_erased_by_their_records) {
     ASSERT_EQ(put(table, "a", "value", PutMode::insert), Effect::done);
     const RecordRequest request{{table, id}, hash_of("a"), find(table, "a").record, 3};
     ASSERT_NE(request.record, 0U);
-    ASSERT_EQ(run(entry_read_number, Message().add(request)), Code::ok);
+    ASSERT_EQ(run<ReadEntry>(Message().add(request)), Code::ok);
     EXPECT_EQ(value_found(), "val");
     EXPECT_EQ(told<EntryResult>().value_bytes, 5U);
-    ASSERT_EQ(run(entry_erase_record_number, Message().add(request)), Code::ok);
+    ASSERT_EQ(run<EraseRecord>(Message().add(request)), Code::ok);
     EXPECT_EQ(told<EntryResult>().effect, Effect::done);
-    ASSERT_EQ(run(entry_erase_record_number, Message().add(request)), Code::ok);
+    ASSERT_EQ(run<EraseRecord>(Message().add(request)), Code::ok);
     EXPECT_EQ(told<EntryResult>().effect, Effect::absent);
-    ASSERT_EQ(run(entry_read_number, Message().add(request)), Code::ok);
+    ASSERT_EQ(run<ReadEntry>(Message().add(request)), Code::ok);
     EXPECT_EQ(told<EntryResult>().effect, Effect::absent);
 }
 
@@ -85,7 +91,7 @@ TEST_F(TableOperationsTest, a_walk_returns_every_entry_and_clearing_leaves_none)
     std::uint32_t without_bytes = 0;
     WalkRequest request{{table, id}, {}};
     for (WalkResult head{{}, 0, 1}; head.has_more != 0; request.after = head.after) {
-        ASSERT_EQ(run(table_walk_number, Message().add(request)), Code::ok);
+        ASSERT_EQ(run<WalkEntries>(Message().add(request)), Code::ok);
         head = told<WalkResult>();
         std::size_t at = sizeof head;
         for (std::uint32_t i = 0; i < head.count; ++i) {
@@ -112,20 +118,20 @@ TEST_F(TableOperationsTest, a_walk_returns_every_entry_and_clearing_leaves_none)
     request = {{table, id}, {}, 3, 0};
     std::size_t places = 0;
     for (WalkResult head{{}, 0, 1}; head.has_more != 0; request.after = head.after) {
-        ASSERT_EQ(run(table_walk_number, Message().add(request)), Code::ok);
+        ASSERT_EQ(run<WalkEntries>(Message().add(request)), Code::ok);
         head = told<WalkResult>();
         ASSERT_LE(head.count, 3U);
         ASSERT_EQ(result_.size(), sizeof head + head.count * sizeof(WalkedEntry));
         places += head.count;
     }
     EXPECT_EQ(places, keys.size());
-    request.after = {};
-    for (ClearResult head; head.has_more != 0; request.after = head.after) {
-        ASSERT_EQ(run(table_clear_number, Message().add(request)), Code::ok);
+    TableToClear clearing{{table, id}, {}};
+    for (ClearResult head; head.has_more != 0; clearing.after = head.after) {
+        ASSERT_EQ(run<ClearTable>(Message().add(clearing)), Code::ok);
         head = told<ClearResult>();
         ASSERT_EQ(head.has_room, 1U);
     }
-    ASSERT_EQ(run(table_entries_number, Message().add(TableName{table, id})), Code::ok);
+    ASSERT_EQ(run<CountEntries>(Message().add(TableName{table, id})), Code::ok);
     EXPECT_EQ(told<std::uint64_t>(), 0U);
 }
 
@@ -136,7 +142,7 @@ TEST_F(TableOperationsTest, a_block_that_was_filled_becomes_an_entry_or_is_freed
     const std::string value(2'000, 'v');
     const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
     const auto put_block = [&](PutMode mode, std::uint64_t value_bytes) {
-        EXPECT_EQ(run(local::operation_number<AllocateBlocks>,
+        EXPECT_EQ(run<AllocateBlocks>(
                       Message()
                           .add(std::uint64_t{alignment_least})
                           .add(Record::bytes(3, static_cast<std::uint32_t>(value.size())))),
@@ -148,8 +154,7 @@ TEST_F(TableOperationsTest, a_block_that_was_filled_becomes_an_entry_or_is_freed
             node_.claimed(0, node::Claim::heap_blocks) + (words.block.address - start);
         std::memcpy(place + Record::head_bytes, value.data(), value.size());
         std::memcpy(place + Record::head_bytes + value.size(), key.data(), key.size());
-        return run(entry_put_block_number,
-                   Message().add(request_of(table, key, value_bytes)).add(words));
+        return run<PutBlock>(Message().add(request_of(table, key, value_bytes)).add(words));
     };
     ASSERT_EQ(put_block(PutMode::insert, value.size()), Code::ok);
     EXPECT_EQ(told<EntryResult>().effect, Effect::done);
@@ -176,7 +181,7 @@ TEST_F(TableOperationsTest, many_entries_go_in_one_message) {
                 .add_text(key)
                 .add_text(value);
         }
-        return run(entry_batch_number, message);
+        return run<RunBatch>(message);
     };
     ASSERT_EQ(batch(BatchKind::insert, 20), Code::ok);
     EXPECT_EQ(result_.size(), 20 * sizeof(EntryResult));
@@ -186,7 +191,7 @@ TEST_F(TableOperationsTest, many_entries_go_in_one_message) {
     ASSERT_EQ(batch(BatchKind::erase, 20), Code::ok);
     ASSERT_EQ(batch(BatchKind::find, 1), Code::ok);
     EXPECT_EQ(told<EntryResult>().effect, Effect::absent);
-    EXPECT_EQ(run(entry_batch_number,
+    EXPECT_EQ(run<RunBatch>(
                   Message().add(BatchHead{{table, id}, BatchKind::insert, batch_changes_max + 1})),
               Code::argument);
 }
@@ -194,29 +199,28 @@ TEST_F(TableOperationsTest, many_entries_go_in_one_message) {
 TEST_F(TableOperationsTest, malformed_arguments_are_refused) {
     const std::uint64_t table = make();
     ASSERT_EQ(put(table, "key", "value", PutMode::insert), Effect::done);
-    for (const std::uint32_t number :
-         {entry_find_number, entry_put_number, entry_put_block_number, entry_erase_number,
-          entry_change_number, entry_read_number, entry_erase_record_number, entry_batch_number,
-          entry_next_of_key_number, table_walk_number, table_clear_number, table_entries_number,
-          table_give_number}) {
-        EXPECT_EQ(run(number, Message()), Code::argument) << number;
-        EXPECT_EQ(run(number, Message().add(std::uint64_t{1})), Code::argument) << number;
-        EntryRequest longer = request_of(table, "key", 5);
-        longer.key_bytes = ~0U;
-        EXPECT_EQ(run(number, Message().add(longer).add(ChangeWords()).add_text("key")),
-                  Code::argument)
-            << number;
-        EXPECT_EQ(run(number, Message()
-                                  .add(request_of(table, "key", 5))
-                                  .add(ChangeWords())
-                                  .add_text("key and more, 123456")),
-                  Code::argument)
-            << number;
+    for (const auto& rows : rows_of_tables()) {
+        for (const local::NumberedOperation& row : rows) {
+            if (row.number == row_of<MakeTable>.number) continue;
+            EXPECT_EQ(run(row, Message()), Code::argument) << row.name;
+            EXPECT_EQ(run(row, Message().add(std::uint64_t{1})), Code::argument) << row.name;
+            EntryRequest longer = request_of(table, "key", 5);
+            longer.key_bytes = ~0U;
+            EXPECT_EQ(run(row, Message().add(longer).add(ChangeWords()).add_text("key")),
+                      Code::argument)
+                << row.name;
+            EXPECT_EQ(run(row, Message()
+                                   .add(request_of(table, "key", 5))
+                                   .add(ChangeWords())
+                                   .add_text("key and more, 123456")),
+                      Code::argument)
+                << row.name;
+        }
     }
-    EXPECT_EQ(run(table_make_number, Message().add(TableRequest{0, 1, 0, id})), Code::argument);
-    EXPECT_EQ(run(table_make_number, Message().add(TableRequest{1, 2, 0, id})), Code::argument);
-    EXPECT_EQ(run(table_make_number, Message().add(TableRequest{1, 1, 2, id})), Code::argument);
-    EXPECT_EQ(run(table_make_number, Message().add(TableRequest{table_slots_max + 1, 1, 0, id})),
+    EXPECT_EQ(run<MakeTable>(Message().add(TableToMake{0, 1, 0, id})), Code::argument);
+    EXPECT_EQ(run<MakeTable>(Message().add(TableToMake{1, 2, 0, id})), Code::argument);
+    EXPECT_EQ(run<MakeTable>(Message().add(TableToMake{1, 1, 2, id})), Code::argument);
+    EXPECT_EQ(run<MakeTable>(Message().add(TableToMake{table_slots_max + 1, 1, 0, id})),
               Code::argument);
     EXPECT_EQ(find(table, "key").effect, Effect::done);
 }
@@ -225,17 +229,19 @@ TEST_F(TableOperationsTest, what_is_no_table_of_this_identity_is_stale) {
     const std::uint64_t other = make();
     const std::uint64_t table = make();
     ASSERT_EQ(destroy(table), Code::ok);
-    EXPECT_EQ(run(table_give_number, Message().add(GiveRequest{{other, id}, id + 1})), Code::ok);
+    EXPECT_EQ(run<GiveTable>(Message().add(TableToGive{{other, id}, id + 1})), Code::ok);
     const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
     for (const std::uint64_t address :
          {table, table + 64, other, std::uint64_t{0}, start + heap_bytes - 64, ~std::uint64_t{0},
           owner_.space.claimed_address(1, node::Claim::heap_blocks)}) {
         EXPECT_EQ(destroy(address), Code::stale) << address;
         const RecordRequest record{{address, id}, 0, 0, 9};
-        EXPECT_EQ(run(entry_read_number, Message().add(record)), Code::stale);
+        EXPECT_EQ(run<ReadEntry>(Message().add(record)), Code::ok);
+        EXPECT_EQ(told<EntryResult>().effect, Effect::no_table);
+        EXPECT_EQ(run<UseTable>(Message().add(OneTable{{address, id}})), Code::stale);
         EXPECT_EQ(find(address, "k").effect, Effect::no_table);
     }
-    EXPECT_EQ(run(table_destroy_number, Message().add(TableName{other, id + 1})), Code::ok);
+    EXPECT_EQ(run<DestroyTable>(Message().add(TableName{other, id + 1})), Code::ok);
 }
 
 TEST_F(TableOperationsTest, a_table_larger_than_the_heap_is_not_made) {
@@ -264,26 +270,26 @@ TEST_F(TableOperationsTest, a_full_heap_is_reported_and_nothing_is_changed) {
 TEST_F(TableOperationsTest, say_that_there_is_no_heap) {
     const node::Segment without = local::test::make_node(1, 1);
     local::test::Owner owner(without, 0);
-    const std::vector<std::pair<std::uint32_t, Message>> calls{
-        {table_make_number, Message().add(TableRequest())},
-        {table_destroy_number, Message().add(TableName())},
-        {table_give_number, Message().add(GiveRequest())},
-        {table_entries_number, Message().add(TableName())},
-        {table_walk_number, Message().add(WalkRequest())},
-        {table_clear_number, Message().add(WalkRequest())},
-        {entry_find_number, Message().add(EntryRequest())},
-        {entry_put_number, Message().add(EntryRequest()).add(PutWords())},
-        {entry_put_block_number, Message().add(EntryRequest()).add(BlockWords())},
-        {entry_erase_number, Message().add(EntryRequest())},
-        {entry_change_number, Message().add(EntryRequest()).add(ChangeWords())},
-        {entry_read_number, Message().add(RecordRequest())},
-        {entry_erase_record_number, Message().add(RecordRequest())},
-        {entry_batch_number, Message().add(BatchHead())},
-        {entry_next_of_key_number, Message().add(EntryRequest()).add(NextWords())},
+    const std::vector<std::pair<local::NumberedOperation, Message>> calls{
+        {row_of<MakeTable>, Message().add(TableToMake())},
+        {row_of<DestroyTable>, Message().add(TableName())},
+        {row_of<UseTable>, Message().add(OneTable())},
+        {row_of<GiveTable>, Message().add(TableToGive())},
+        {row_of<CountEntries>, Message().add(TableName())},
+        {row_of<WalkEntries>, Message().add(WalkRequest())},
+        {row_of<ClearTable>, Message().add(TableToClear())},
+        {row_of<FindEntry>, Message().add(EntryRequest())},
+        {row_of<PutEntry>, Message().add(EntryRequest()).add(PutWords())},
+        {row_of<PutBlock>, Message().add(EntryRequest()).add(BlockWords())},
+        {row_of<EraseEntry>, Message().add(EntryRequest())},
+        {row_of<ChangeEntry>, Message().add(EntryRequest()).add(ChangeWords())},
+        {row_of<ReadEntry>, Message().add(RecordRequest())},
+        {row_of<EraseRecord>, Message().add(RecordRequest())},
+        {row_of<RunBatch>, Message().add(BatchHead())},
+        {row_of<NextOfKey>, Message().add(EntryRequest()).add(table::WalkPlace())},
     };
-    EXPECT_EQ(calls.size(), table_operations().size() + entry_operations().size());
-    for (const auto& [number, message] : calls) {
-        const local::NumberedOperation& row = row_of(number);
+    EXPECT_EQ(calls.size(), table_operations.size() + entry_operations.size());
+    for (const auto& [row, message] : calls) {
         result_.resize(row.result_bytes_max);
         local::OperationContext context(owner.space, owner.hazards, *owner.hazards.own_line(), 0);
         EXPECT_EQ(local::run_operation(row, context, message.bytes(), result_).code,
@@ -298,11 +304,11 @@ TEST_F(TableOperationsTest, a_second_entry_of_a_key_is_refused_by_a_table_of_uni
     words.mode = PutMode::add;
     const std::uint64_t table = make();
     EXPECT_EQ(put(table, "key", "first", PutMode::insert), Effect::done);
-    EXPECT_EQ(run(entry_put_number, Message()
-                                        .add(request_of(table, "key", 6))
-                                        .add(words)
-                                        .add_text("key")
-                                        .add_text("second")),
+    EXPECT_EQ(run<PutEntry>(Message()
+                                .add(request_of(table, "key", 6))
+                                .add(words)
+                                .add_text("key")
+                                .add_text("second")),
               Code::argument);
 }
 

@@ -33,9 +33,9 @@ inline const local::OperationTable& operations() {
     static const local::OperationTable table = [] {
         local::OperationTable all;
         all.add(allocator::heap_operations);
-        all.add(allocator::table_operations());
-        all.add(allocator::directory_operations());
-        all.add(allocator::entry_operations());
+        all.add(allocator::table_operations);
+        all.add(allocator::directory_operations);
+        all.add(allocator::entry_operations);
         all.add(allocator::list_operations);
         return all;
     }();
@@ -91,7 +91,7 @@ protected:
     }
 
     void put(const ContainerName& name, const std::string& key, const std::string& value) {
-        TableCalls::Put put;
+        Put put;
         put.key = bytes_of(key);
         put.value = bytes_of(value);
         auto done = hashed_->put(name, put, nullptr);

@@ -95,7 +95,7 @@ TEST_P(InvokesTest, runs_on_the_memory_of_the_process_it_names_wherever_that_is)
 }
 
 // Arguments and result may each be in two pieces of the caller's memory.
-TEST_P(InvokesTest, takes_arguments_and_returns_results_in_two_parts) {
+TEST_P(InvokesTest, takes_arguments_and_returns_results_in_parts) {
     network_.start();
     for (std::uint32_t process = 0; process < procs; ++process) {
         const AddBelow asked{starter(process, 64), 4, 10};
@@ -106,10 +106,17 @@ TEST_P(InvokesTest, takes_arguments_and_returns_results_in_two_parts) {
                 AddedBelow result;
                 const auto room = room_in(result);
                 std::uint32_t bytes = 0;
-                const Handle handle = gma().issue_invoke(
-                    {process, add_below_number, arguments.first(first), room.first(head), &bytes,
-                     arguments.subspan(first), room.subspan(head)},
-                    handle_null);
+                const auto rest = arguments.subspan(first);
+                const std::size_t middle = rest.size() / 2;
+                const Handle handle =
+                    gma().issue_invoke({process,
+                                        add_below_number,
+                                        arguments.first(first),
+                                        room.first(head),
+                                        &bytes,
+                                        room.subspan(head),
+                                        {rest.first(middle), {}, rest.subspan(middle)}},
+                                       handle_null);
                 EXPECT_TRUE(wait(handle).is_ok());
                 EXPECT_EQ(bytes, sizeof result);
                 EXPECT_EQ(result.old, 3U) << first << ' ' << head;

@@ -3,6 +3,8 @@
 // that are refused before it runs.
 #include "local/typed_operation.hpp"
 
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "unit/local/test_owner.hpp"
@@ -84,6 +86,57 @@ struct Silent {
     }
 };
 
+// Returns the lengths of its two byte strings, and copies the second one.
+struct Splitting {
+    static constexpr OperationName name{"test.split", "two byte strings"};
+
+    using Owner = Silent::Owner;
+
+    struct Input {
+        std::uint64_t first_bytes = 0;
+        std::uint64_t second_bytes = 0;
+    };
+
+    struct Output {
+        std::uint64_t first_bytes = 0;
+    };
+
+    struct Tail {
+        Bytes first = {};
+        Bytes second = {};
+
+        [[nodiscard]] TailParts parts() const noexcept { return {first, second}; }
+    };
+
+    static constexpr std::uint32_t tail_max = 8;
+    static constexpr std::uint32_t result_tail_max = 8;
+
+    static bool split(const Input& input, Bytes bytes, Tail& tail) noexcept {
+        if (input.first_bytes > bytes.size() ||
+            input.second_bytes != bytes.size() - input.first_bytes) {
+            return false;
+        }
+        tail.first = bytes.first(input.first_bytes);
+        tail.second = bytes.subspan(input.first_bytes);
+        return true;
+    }
+
+    static Code check(const OperationCall<Input, Tail>& /*call*/,
+                      const OwnerShape& /*shape*/) noexcept {
+        return Code::ok;
+    }
+
+    static Code run(Owner& /*owner*/,
+                    const OperationCall<Input, Tail>& call,
+                    OperationReply<Output>& reply) noexcept {
+        reply->first_bytes = call.tail.first.size();
+        const std::size_t bytes = call.tail.second.size();
+        if (bytes != 0) std::memcpy(reply.tail.room().data(), call.tail.second.data(), bytes);
+        reply.tail.advance(bytes);
+        return Code::ok;
+    }
+};
+
 constexpr NumberedOperation doubling = row_of<Doubling>();
 
 std::vector<std::byte> request_of(std::vector<std::uint64_t> words) {
@@ -160,6 +213,22 @@ TEST_F(TypedOperationTest, names_the_places_of_a_request_that_is_whole) {
     EXPECT_EQ(doubling.places_of(request_of({17})), "the request is cut short");
 }
 
-// namespace acp::local::test
+TEST_F(TypedOperationTest, divides_a_tail_of_several_byte_strings_and_refuses_other_lengths) {
+    constexpr NumberedOperation row = row_of<Splitting>();
+    for (std::uint64_t first = 0; first <= 8; ++first) {
+        ASSERT_EQ(run(row, request_of({first, 8 - first, 0x0807060504030201})), Code::ok);
+        EXPECT_EQ(returned().front(), first);
+        ASSERT_EQ(result_.size(), 8 + (8 - first));
+        for (std::size_t i = 8; i < result_.size(); ++i)
+            EXPECT_EQ(result_[i], static_cast<std::byte>(first + i - 7)) << first;
+    }
+    const std::uint64_t wraps = ~std::uint64_t{0} - 7;
+    for (const auto& [first, second] :
+         std::initializer_list<std::pair<std::uint64_t, std::uint64_t>>{
+             {0, 0}, {8, 1}, {1, 8}, {9, 0}, {9, ~std::uint64_t{0}}, {wraps, 16}, {4, 3}}) {
+        EXPECT_EQ(run(row, request_of({first, second, 1})), Code::argument) << first;
+    }
+}
+
 }  // namespace
 }  // namespace acp::local::test

@@ -61,24 +61,24 @@ void HostileScene::fill_lists(std::uint32_t process, HeapContent& content) {
 
 void HostileScene::fill_tables(std::uint32_t process, HeapContent& content) {
     for (TableName* name : {&content.table, &content.many}) {
-        TableRequest request;
+        TableToMake request;
         request.slots = 4;
         request.has_many = name == &content.many ? 1 : 0;
         request.id = id;
-        ask(process, table_make_number, bytes_of(request));
+        ask(process, number_of<MakeTable>, bytes_of(request));
         *name = {told<std::uint64_t>(), id};
         for (std::uint32_t i = 0; i < 3 * elements; ++i) {
             const std::string key = text_of(i);
             const std::string value(i % 2 == 0 ? 8 : i, 'v');
-            ask(process, entry_put_number,
+            ask(process, number_of<PutEntry>,
                 joined(bytes_of(entry_request(*name, key, value.size()), PutWords()), key + value));
             if (i == 0 && name == &content.table) content.record = told<EntryResult>().record;
         }
     }
-    DirectoryMake make;
+    DirectoryToMake make;
     make.head.id = id;
     make.head.bodies[0].tables = 3;
-    ask(process, directory_make_number, bytes_of(make));
+    ask(process, number_of<MakeDirectory>, bytes_of(make));
     content.directory = {told<std::uint64_t>(), id};
 }
 
@@ -158,39 +158,39 @@ void HostileScene::add_table_requests(std::vector<Request>& all) const {
     const std::string key = text_of(2);
     const EntryRequest entry = entry_request(held.table, key, 8);
     const std::uint64_t hash = hash_of(text_of(0));
-    BlockWords words;
-    words.block = held.lent;
     BatchHead batch{held.table, BatchKind::insert, 2};
-    DirectoryMake make;
+    DirectoryToMake make;
     make.head.bodies[0].tables = 3;
     const BatchEntry one{hash_of(key), 1, static_cast<std::uint32_t>(key.size()), 8};
     const std::string pair = key + "eight ..";
     const std::vector<Request> requests{
-        {table_make_number, bytes_of(TableRequest{8, 1, 0, id})},
-        {table_destroy_number, bytes_of(held.many)},
-        {table_give_number, bytes_of(GiveRequest{held.many, id})},
-        {table_entries_number, bytes_of(held.table)},
-        {table_walk_number, bytes_of(WalkRequest{held.table, {}, 0, 1})},
-        {table_clear_number, bytes_of(WalkRequest{held.many, {}, 0, 0})},
-        {entry_find_number, joined(bytes_of(entry), key)},
-        {entry_put_number, joined(bytes_of(entry, PutWords{table::PutMode::assign, {}, 0}), pair)},
-        {entry_put_block_number, bytes_of(entry, words)},
-        {entry_erase_number, joined(bytes_of(entry), key)},
-        {entry_change_number,
+        {number_of<MakeTable>, bytes_of(TableToMake{8, 1, 0, id})},
+        {number_of<DestroyTable>, bytes_of(held.many)},
+        {number_of<UseTable>, bytes_of(held.table)},
+        {number_of<GiveTable>, bytes_of(TableToGive{held.many, id})},
+        {number_of<CountEntries>, bytes_of(held.table)},
+        {number_of<WalkEntries>, bytes_of(WalkRequest{held.table, {}, 0, 1})},
+        {number_of<ClearTable>, bytes_of(TableToClear{held.many, {}})},
+        {number_of<FindEntry>, joined(bytes_of(entry), key)},
+        {number_of<PutEntry>,
+         joined(bytes_of(entry, PutWords{table::PutMode::assign, {}, 0}), pair)},
+        {number_of<PutBlock>, bytes_of(BlockToPut{entry, {}, held.lent})},
+        {number_of<EraseEntry>, joined(bytes_of(entry), key)},
+        {number_of<ChangeEntry>,
          joined(bytes_of(entry, ChangeWords{ChangeKind::fetch_add, 5, 0}), key)},
-        {entry_change_number,
+        {number_of<ChangeEntry>,
          joined(bytes_of(entry, ChangeWords{ChangeKind::add_to_count, 5, 0}), key)},
-        {entry_read_number, bytes_of(RecordRequest{held.table, hash, held.record, 100})},
-        {entry_erase_record_number, bytes_of(RecordRequest{held.table, hash, held.record, 0})},
-        {entry_batch_number,
+        {number_of<ReadEntry>, bytes_of(RecordRequest{held.table, hash, held.record, 100})},
+        {number_of<EraseRecord>, bytes_of(RecordRequest{held.table, hash, held.record, 0})},
+        {number_of<RunBatch>,
          joined(joined(joined(bytes_of(batch, one), pair),
                        std::string(reinterpret_cast<const char*>(&one), sizeof one)),
                 pair)},
-        {entry_next_of_key_number,
-         joined(bytes_of(entry_request(held.many, key, 8), NextWords()), key)},
-        {directory_make_number, bytes_of(make)},
-        {directory_use_number, bytes_of(held.directory)},
-        {directory_destroy_number, bytes_of(held.directory)},
+        {number_of<NextOfKey>,
+         joined(bytes_of(entry_request(held.many, key, 8), table::WalkPlace()), key)},
+        {number_of<MakeDirectory>, bytes_of(make)},
+        {number_of<UseDirectory>, bytes_of(held.directory)},
+        {number_of<DestroyDirectory>, bytes_of(held.directory)},
     };
     all.insert(all.end(), requests.begin(), requests.end());
 }
@@ -298,7 +298,7 @@ std::uint64_t HostileScene::walked(const TableName& name, std::uint32_t process)
     WalkRequest request{name, {}, 0, 0};
     std::uint64_t count = 0;
     for (std::uint32_t i = 0; i < 100'000; ++i) {
-        if (run({table_walk_number, bytes_of(request)}, process) != Code::ok) break;
+        if (run({number_of<WalkEntries>, bytes_of(request)}, process) != Code::ok) break;
         const auto head = told<WalkResult>();
         count += head.count;
         if (head.has_more == 0) return count;
@@ -347,7 +347,7 @@ void HostileScene::expect_sound() {
     }
     for (const std::uint64_t list : target_content_.lists) expect_list_sound(list, target);
     for (const TableName& name : {target_content_.table, target_content_.many}) {
-        if (run({table_entries_number, bytes_of(name)}) != Code::ok) continue;
+        if (run({number_of<CountEntries>, bytes_of(name)}) != Code::ok) continue;
         const auto entries = told<std::uint64_t>();
         EXPECT_EQ(walked(name, target), entries);
         expect_allocated(name.table);
@@ -365,7 +365,7 @@ void HostileScene::expect_bystander_unharmed() {
     EXPECT_EQ(walked_list(held.lists[1], bystander), elements);
     EXPECT_EQ(walked(held.table, bystander), 3 * elements);
     EXPECT_EQ(walked(held.many, bystander), 3 * elements);
-    ask(bystander, directory_use_number, bytes_of(held.directory));
+    ask(bystander, number_of<UseDirectory>, bytes_of(held.directory));
     for (const SequenceName& name : {held.vector, held.deque}) {
         ask(bystander, number_of<ReadBytes>, bytes_of(SequenceRead{name, 100, {}, 4}));
         const std::byte* const read = result_.data() + sizeof(SequenceResult);
