@@ -2,9 +2,7 @@
 // Takes leases, and writes under them.
 #include "operations/leased_put.hpp"
 
-#include <array>
 #include <cstddef>
-#include <cstring>
 
 #include "local/direct.hpp"
 #include "node/wait.hpp"
@@ -15,11 +13,13 @@ namespace acp::operations {
 namespace {
 
 using base::Code;
-using local::NumberedOperation;
 using local::OperationContext;
 
 using Desk = sync::LeaseDesk<>;
 using Line = sync::LeasedLine<>;
+
+// The most leases of a desk.
+constexpr std::uint32_t leases_max = 64;
 
 template <typename T>
 bool is_aligned(const std::byte* place) noexcept {
@@ -60,38 +60,6 @@ TakenLease take_first_free(Line* lines, const TakeLease& wanted) noexcept {
     return taken;
 }
 
-NumberedOperation::Ran take_lease(OperationContext& context,
-                                  std::span<const std::byte> arguments,
-                                  std::span<std::byte> result) noexcept {
-    TakeLease wanted;
-    if (arguments.size() != sizeof wanted) return {Code::argument, 0};
-    std::memcpy(&wanted, arguments.data(), sizeof wanted);
-    if (wanted.lines == 0 || wanted.lines > 64 || wanted.holder > sync::LeaseState::holder_max)
-        return {Code::argument, 0};
-    Code code = Code::ok;
-    const auto* const word = find<std::atomic<std::uint64_t>>(context, wanted.desk_word, code);
-    if (word == nullptr) return {code, 0};
-    TakenLease taken;
-    // acquire: the pool's memory is initialized; partner: the owner's publication
-    const std::uint64_t address = word->load(std::memory_order_acquire);
-    if (address != 0 && address % alignof(Desk) == 0) {
-        Desk* const desk = find<Desk>(context, address, code);
-        if (desk == nullptr) return {code, 0};
-        std::byte* const lines =
-            context.find(address + wanted.lines_offset, wanted.lines * sizeof(Line));
-        if (lines == nullptr) return {context.refusal(), 0};
-        if (!is_aligned<Line>(lines)) return {Code::alignment, 0};
-        taken = take_first_free(reinterpret_cast<Line*>(lines), wanted);
-        if (taken.state == 0) {
-            desk->wanted.store(1, std::memory_order_relaxed);  // ring() has a fence
-            ring(context);
-        }
-    }
-    taken.desk = address;
-    std::memcpy(result.data(), &taken, sizeof taken);
-    return {Code::ok, sizeof taken};
-}
-
 // Where a put writes.
 struct PutPlaces {
     Desk* desk = nullptr;
@@ -115,17 +83,51 @@ Code find_places(OperationContext& context,
     return places.target == nullptr ? context.refusal() : Code::ok;
 }
 
-NumberedOperation::Ran leased_put(OperationContext& context,
-                                  std::span<const std::byte> arguments,
-                                  std::span<std::byte> /*result*/) noexcept {
-    LeasedPut put;
-    if (arguments.size() < sizeof put) return {Code::argument, 0};
-    std::memcpy(&put, arguments.data(), sizeof put);
-    if (put.lease >= 64 || put.place == 0) return {Code::argument, 0};
-    const std::span<const std::byte> bytes = arguments.subspan(sizeof put);
+}  // namespace
+
+Code TakeFreeLease::check(const Call& call, const local::OwnerShape& /*shape*/) noexcept {
+    const bool is_sound = call->lines != 0 && call->lines <= leases_max &&
+                          call->holder <= sync::LeaseState::holder_max;
+    return is_sound ? Code::ok : Code::argument;
+}
+
+Code TakeFreeLease::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    OperationContext& context = owner.context();
+    const TakeLease& wanted = call.input;
+    Code code = Code::ok;
+    const auto* const word = find<std::atomic<std::uint64_t>>(context, wanted.desk_word, code);
+    if (word == nullptr) return code;
+    TakenLease& taken = reply.output;
+    // acquire: the pool's memory is initialized; partner: the owner's publication
+    const std::uint64_t address = word->load(std::memory_order_acquire);
+    if (address != 0 && address % alignof(Desk) == 0) {
+        Desk* const desk = find<Desk>(context, address, code);
+        if (desk == nullptr) return code;
+        std::byte* const lines =
+            context.find(address + wanted.lines_offset, wanted.lines * sizeof(Line));
+        if (lines == nullptr) return context.refusal();
+        if (!is_aligned<Line>(lines)) return Code::alignment;
+        taken = take_first_free(reinterpret_cast<Line*>(lines), wanted);
+        if (taken.state == 0) {
+            desk->wanted.store(1, std::memory_order_relaxed);  // ring() has a fence
+            ring(context);
+        }
+    }
+    taken.desk = address;
+    return Code::ok;
+}
+
+Code PutUnderLease::check(const Call& call, const local::OwnerShape& /*shape*/) noexcept {
+    return call->lease < leases_max && call->place != 0 ? Code::ok : Code::argument;
+}
+
+Code PutUnderLease::run(Owner& owner, const Call& call, Reply& /*reply*/) noexcept {
+    OperationContext& context = owner.context();
+    const LeasedPut& put = call.input;
+    const local::Bytes bytes = call.tail;
     PutPlaces places;
     if (const Code code = find_places(context, put, bytes.size(), places); code != Code::ok)
-        return {code, 0};
+        return code;
     sync::WriteLease<> lease(places.line->words, put.lease);
     auto& note = places.desk->gateway;
     switch (
@@ -133,9 +135,9 @@ NumberedOperation::Ran leased_put(OperationContext& context,
         case sync::LeaseEntry::open:
             break;
         case sync::LeaseEntry::not_now:
-            return {Code::timeout, 0};
+            return Code::timeout;
         case sync::LeaseEntry::revoked:
-            return {Code::stale, 0};
+            return Code::stale;
     }
     if (!bytes.empty()) {
         local::move_bytes(reinterpret_cast<char*>(places.target),
@@ -151,20 +153,7 @@ NumberedOperation::Ran leased_put(OperationContext& context,
     if (places.line->is_watched.load(std::memory_order_seq_cst) == 0)
         places.desk->calls.fetch_or(std::uint64_t{1} << put.lease, std::memory_order_seq_cst);
     ring(context);
-    return {};
-}
-
-constexpr std::array leased_rows{
-    NumberedOperation{take_lease_number, "the first message of a PM context", sizeof(TakeLease),
-                      sizeof(TakenLease), take_lease, nullptr},
-    NumberedOperation{leased_put_number, "a message of a PM context", memory::invoke_bytes_max, 0,
-                      leased_put, nullptr},
-};
-
-}  // namespace
-
-std::span<const NumberedOperation> leased_put_operations() noexcept {
-    return leased_rows;
+    return Code::ok;
 }
 
 }  // namespace acp::operations

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two numbered operations by which a process takes a lease from an owner on another node (sync/lease.hpp), and writes under it. The gateway
+// The two typed operations (local/typed_operation.hpp) by which a process takes a lease from an owner on another node (sync/lease.hpp), and writes under it. The gateway
 // of the owner's node is the writer, so that a lease can be revoked while datagrams of its holder are in flight: those that arrive later are
 // refused. Any thread; one thread at a time for each desk, as a node has one gateway.
 // Tests: tests/unit/operations/leased_put_test.cpp.
 #pragma once
 
 #include <cstdint>
-#include <span>
 
-#include "local/numbered_operation.hpp"
+#include "local/typed_operation.hpp"
 
 namespace acp::operations {
 
-inline constexpr std::uint32_t take_lease_number = 61;
-inline constexpr std::uint32_t leased_put_number = 62;
-
-// The arguments of the first one.
 struct TakeLease {
     std::uint64_t desk_word =
         0;  // address of a word that holds the address of the desk; 0, or no multiple of 64: there is none
@@ -27,7 +22,6 @@ struct TakeLease {
     std::uint32_t reserved = 0;
 };
 
-// And its result.
 struct TakenLease {
     std::uint64_t desk = 0;  // what the word held
     std::uint64_t state =
@@ -36,12 +30,11 @@ struct TakenLease {
     std::uint32_t generation = 0;
 };
 
-enum class LeasedWrite : std::uint32_t {
+enum class LeasedWrite : std::uint8_t {
     add,  // to the word, which is 0 before the first of several that add up to a header
     set
 };
 
-// The first bytes of the arguments of the second one; the bytes to write follow.
 struct LeasedPut {
     std::uint64_t desk = 0;    // address of the owner's desk
     std::uint64_t line = 0;    // address of the lease's line
@@ -52,7 +45,7 @@ struct LeasedPut {
     std::uint64_t value = 0;
     std::uint32_t units = 0;  // that this write counts for
     std::uint8_t lease = 0;   // < 64
-    LeasedWrite write : 8 = LeasedWrite::add;
+    LeasedWrite write = LeasedWrite::add;
     std::uint16_t reserved = 0;
 };
 
@@ -60,8 +53,40 @@ static_assert(sizeof(LeasedPut) == 64);
 
 inline constexpr std::uint64_t leased_put_bytes_max = memory::invoke_bytes_max - sizeof(LeasedPut);
 
-// The rows of both. Errors of a put besides those of OperationContext::find, argument and alignment: stale (the lease has a new holder),
-// timeout (the owner is about to decide: retry later). Then nothing was written.
-[[nodiscard]] std::span<const local::NumberedOperation> leased_put_operations() noexcept;
+struct TakeFreeLease {
+    static constexpr local::OperationName name{"lease.take", "the first message of a PM context"};
+    using Owner = local::AddressedMemory;
+    using Input = TakeLease;
+    using Output = TakenLease;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// The tail is the bytes to write. Codes besides those of OperationContext::find and alignment: stale
+// (the lease has a new holder), timeout (the owner is about to decide: retry later). Then nothing
+// was written.
+struct PutUnderLease {
+    static constexpr local::OperationName name{"lease.put", "a message of a PM context"};
+    using Owner = local::AddressedMemory;
+    using Input = LeasedPut;
+    using Output = local::Nothing;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = leased_put_bytes_max;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+inline constexpr std::uint32_t take_lease_number = local::operation_number<TakeFreeLease>;
+inline constexpr std::uint32_t leased_put_number = local::operation_number<PutUnderLease>;
+
+inline constexpr const auto& leased_put_operations = local::rows_of<TakeFreeLease, PutUnderLease>;
 
 }  // namespace acp::operations

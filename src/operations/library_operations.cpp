@@ -20,8 +20,8 @@ namespace {
 // pages of each process's own.
 local::OperationTable all_rows() noexcept {
     local::OperationTable all;
-    all.add(put_signal_operations());
-    all.add(leased_put_operations());
+    all.add(put_signal_operations);
+    all.add(leased_put_operations);
     all.add(allocator::heap_operations);
     all.add(allocator::table_operations);
     all.add(allocator::directory_operations);

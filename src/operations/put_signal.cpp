@@ -2,9 +2,7 @@
 // Writes the bytes, then the word: a thread that acquires the word's new value sees the bytes.
 #include "operations/put_signal.hpp"
 
-#include <array>
 #include <cstddef>
-#include <cstring>
 #include <string>
 
 #include "local/direct.hpp"
@@ -16,26 +14,19 @@ namespace acp::operations {
 namespace {
 
 using base::Code;
-using local::NumberedOperation;
 using memory::Operation;
 
 //   operation  add, or swap: sets the word
 template <Operation operation>
-NumberedOperation::Ran put_signal(local::OperationContext& context,
-                                  std::span<const std::byte> arguments,
-                                  std::span<std::byte> /*result*/) noexcept {
+Code put_signal(local::OperationContext& context,
+                const PutSignal& head,
+                local::Bytes bytes) noexcept {
     static_assert(operation == Operation::add || operation == Operation::swap);
-    PutSignal head;
-    if (arguments.size() < sizeof head) return {Code::argument, 0};
-    std::memcpy(&head, arguments.data(), sizeof head);
-    const std::span<const std::byte> bytes = arguments.subspan(sizeof head);
     std::byte* const target = context.find(head.target, bytes.size());
-    if (target == nullptr) return {context.refusal(), 0};
+    if (target == nullptr) return context.refusal();
     std::byte* const word = context.find(head.signal, sizeof(std::uint64_t));
-    if (word == nullptr) return {context.refusal(), 0};
-    if (reinterpret_cast<std::uintptr_t>(word) % sizeof(std::uint64_t) != 0) {
-        return {Code::alignment, 0};
-    }
+    if (word == nullptr) return context.refusal();
+    if (reinterpret_cast<std::uintptr_t>(word) % sizeof(std::uint64_t) != 0) return Code::alignment;
     if (!bytes.empty()) {
         local::move_bytes(reinterpret_cast<char*>(target),
                           reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -49,30 +40,23 @@ NumberedOperation::Ran put_signal(local::OperationContext& context,
     } else {
         node::ring_word_sleepers(space.segment(), slot);
     }
-    return {};
+    return Code::ok;
 }
-
-// "the target is 64 bytes at global address 0x..., the signal 8 bytes at global address 0x..."
-std::string places_of(std::span<const std::byte> arguments) {
-    PutSignal head;
-    if (arguments.size() < sizeof head) return "";
-    std::memcpy(&head, arguments.data(), sizeof head);
-    return "the target is " +
-           local::Space::range_name(head.target, arguments.size() - sizeof head) + ", the signal " +
-           local::Space::range_name(head.signal, sizeof(std::uint64_t));
-}
-
-constexpr std::array rows{
-    NumberedOperation{put_signal_add_number, "acp_put_signal", memory::invoke_bytes_max, 0,
-                      put_signal<Operation::add>, places_of},
-    NumberedOperation{put_signal_set_number, "a message of a channel", memory::invoke_bytes_max, 0,
-                      put_signal<Operation::swap>, places_of},
-};
 
 }  // namespace
 
-std::span<const NumberedOperation> put_signal_operations() noexcept {
-    return rows;
+// "the target is 64 bytes at global address 0x..., the signal 8 bytes at global address 0x..."
+std::string SignalOperation::places_of(const Input& input, std::size_t tail_bytes) {
+    return "the target is " + local::Space::range_name(input.target, tail_bytes) + ", the signal " +
+           local::Space::range_name(input.signal, sizeof(std::uint64_t));
+}
+
+Code AddSignal::run(Owner& owner, const Call& call, Reply& /*reply*/) noexcept {
+    return put_signal<Operation::add>(owner.context(), call.input, call.tail);
+}
+
+Code SetSignal::run(Owner& owner, const Call& call, Reply& /*reply*/) noexcept {
+    return put_signal<Operation::swap>(owner.context(), call.input, call.tail);
 }
 
 }  // namespace acp::operations

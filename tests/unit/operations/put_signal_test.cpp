@@ -88,7 +88,7 @@ TEST_P(PutSignalOperationTest, refuses_arguments_that_are_too_short) {
     const std::array<std::byte, sizeof(PutSignal)> arguments{};
     for (std::size_t bytes = 0; bytes < arguments.size(); ++bytes) {
         EXPECT_EQ(run(std::span(arguments).first(bytes)), Code::argument);
-        EXPECT_EQ(row().places_of(std::span(arguments).first(bytes)), "");
+        EXPECT_EQ(row().places_of(std::span(arguments).first(bytes)), "the request is cut short");
     }
 }
 
