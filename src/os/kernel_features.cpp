@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <linux/io_uring.h>
-#include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/mman.h>
@@ -28,9 +27,6 @@
 #endif
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
-#endif
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY 1
 #endif
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -122,10 +118,6 @@ Refusal probe_futex_waitv() noexcept {
     // Passes no futexes at all: a kernel that has the system call reports EINVAL.
     const long result = syscall(SYS_futex_waitv, nullptr, 0, 0, nullptr, 0);
     return result < 0 && errno != EINVAL ? errno : 0;
-}
-
-Refusal probe_userfaultfd() noexcept {
-    return refusal_of_descriptor(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
 }
 
 Refusal probe_io_uring() noexcept {

@@ -21,9 +21,6 @@ using Refusal = int;
 // futex_waitv: waiting on several futexes at once.
 [[nodiscard]] Refusal probe_futex_waitv() noexcept;
 
-// userfaultfd for faults of user code, which needs no privilege where it is allowed at all.
-[[nodiscard]] Refusal probe_userfaultfd() noexcept;
-
 // io_uring_setup.
 [[nodiscard]] Refusal probe_io_uring() noexcept;
 

@@ -5,6 +5,7 @@
 
 #include "base/format.hpp"
 #include "os/kernel_features.hpp"
+#include "os/page_faults.hpp"
 
 #include "kernel_text.hpp"
 #include "sections.hpp"
@@ -24,6 +25,16 @@ Fact feature(const char* name, os::Refusal refusal, Verdict without, const char*
 Fact setting(const char* name, const char* file) {
     const auto word = chosen_word(std::string(huge_page_folder) + file);
     return {name, word.value_or("not in this kernel")};
+}
+
+// How faults in shared pages would be handled here.
+Fact shared_pages_fact() {
+    const os::PageFaultSupport support = os::probe_page_faults();
+    const char* const kind = support.kind == os::PageFaultSupport::Kind::async  ? "async"
+                             : support.kind == os::PageFaultSupport::Kind::sync ? "sync"
+                                                                                : "protect";
+    const std::string reason = support.reason.empty() ? "" : " (" + support.reason + ")";
+    return {"shared pages", kind + reason + ", not used now", Verdict::plain, {}, kind};
 }
 
 Fact huge_pages_fact() {
@@ -49,13 +60,12 @@ Section kernel_section() {
          feature("membarrier", os::probe_membarrier(), Verdict::costly,
                  "spares every access a fence"),
          feature("futex_waitv", os::probe_futex_waitv(), plain, "not used now"),
-         feature("userfaultfd", os::probe_userfaultfd(), plain, "not used now"),
          feature("io_uring", os::probe_io_uring(), plain,
                  "from Linux 6.7 on, for waits that a signal handler may end"),
          feature("UDP GSO", os::probe_udp_segmentation(), plain, "for datagrams in bulk"),
          feature("UDP GRO", os::probe_udp_joining(), plain, "for datagrams in bulk"),
-         setting("huge pages", "enabled"), setting("shared huge pages", "shmem_enabled"),
-         huge_pages_fact()}};
+         shared_pages_fact(), setting("huge pages", "enabled"),
+         setting("shared huge pages", "shmem_enabled"), huge_pages_fact()}};
 }
 
 }  // namespace acp::acpinfo

@@ -17,9 +17,9 @@ namespace {
 constexpr uid_t nobody = 65534;
 
 using Probe = Refusal (*)() noexcept;
-constexpr Probe all_probes[] = {probe_memory_file,      probe_process_descriptor, probe_membarrier,
-                                probe_futex_waitv,      probe_userfaultfd,        probe_io_uring,
-                                probe_udp_segmentation, probe_udp_joining,        probe_attach};
+constexpr Probe all_probes[] = {
+    probe_memory_file, probe_process_descriptor, probe_membarrier,  probe_futex_waitv,
+    probe_io_uring,    probe_udp_segmentation,   probe_udp_joining, probe_attach};
 
 std::ptrdiff_t open_descriptors() {
     using std::filesystem::directory_iterator;
