@@ -28,9 +28,9 @@ struct PageRun {
 // Which pages PageScan lists.
 enum class ScannedPages {
     mapped,
-    // Absent ones too, unless they were protected when they became absent: the kernel unmaps a page
-    // to swap it out, and then no mapped page shows that it was written. A page that was never
-    // mapped counts as written.
+    // Absent ones too, unless they were protected when they became absent. To swap a written page out,
+    // or after MADV_PAGEOUT, the kernel unmaps it, and no mapped page shows the write any longer. A
+    // page that was never mapped counts as written.
     mapped_or_absent,
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <thread>
 #include <vector>
@@ -143,6 +144,19 @@ TEST_F(PageScanTest, lists_absent_pages_on_request_unless_they_were_protected) {
     const PageSet found = scan_pages(pages, scan(), {0, 4}, 4, ScannedPages::mapped_or_absent);
     EXPECT_EQ(found, (PageSet{0, 2, 3}));  // 1: protected when it became absent; 3: never mapped
     EXPECT_TRUE(scan_pages(pages, scan(), {0, 4}, 4, ScannedPages::mapped_or_absent).empty());
+}
+
+TEST_F(PageScanTest, lists_written_pages_on_request_that_the_kernel_has_unmapped) {
+    const SharedPages pages(WriteTracking::async, 8);
+    ASSERT_TRUE(pages.faults().map_pages(pages.at(0), pages.bytes(), true).is_ok());
+    for (const std::uint64_t i : {2U, 5U}) *pages.watched(i) = 'w';
+    // As under memory pressure. The kernel leaves pages alone that are mapped twice.
+    char* const plain = const_cast<char*>(pages.plain(0));
+    ASSERT_TRUE(PageFaults::unmap_pages(plain, pages.bytes()).is_ok());
+    ASSERT_EQ(madvise(pages.at(0), pages.bytes(), MADV_PAGEOUT), 0);
+    EXPECT_EQ(scan_pages(pages, scan(), {0, 8}, 8, ScannedPages::mapped_or_absent),
+              (PageSet{2, 5}));
+    EXPECT_EQ(*pages.plain(5), 'w');
 }
 
 TEST_F(PageScanTest, loses_no_write_of_a_thread_that_writes_at_the_same_time) {
