@@ -6,12 +6,12 @@
 
 #include <memory>
 
-#include "crypto/secret_store.hpp"
+#include "crypto/storing_suite.hpp"
 #include "datagram/cipher.hpp"
 
 namespace acp::crypto {
 
-class ClearSuite final : public datagram::CipherSuite {
+class ClearSuite final : public StoringSuite {
 public:
     [[nodiscard]] const char* name() const noexcept override { return "none"; }
 
@@ -24,14 +24,6 @@ public:
     [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
         datagram::Entropy& entropy) override;
 
-    [[nodiscard]] datagram::MutableBytes take_secret_memory(std::size_t bytes) noexcept override {
-        return store_.take(bytes);
-    }
-
-    void give_back_secret_memory(datagram::MutableBytes memory) noexcept override {
-        store_.give_back(memory);
-    }
-
     [[nodiscard]] std::unique_ptr<datagram::Aead> make(datagram::Bytes key) noexcept override;
 
     // Fills `out` with hashes of all three inputs.
@@ -43,9 +35,6 @@ public:
     void authenticate(datagram::Bytes key,
                       datagram::Bytes message,
                       std::span<std::byte, 16> mac) noexcept override;
-
-private:
-    SecretStore store_;
 };
 
 }  // namespace acp::crypto

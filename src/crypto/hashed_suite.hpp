@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part that all suites share: HMAC and HKDF (RFC 2104 and RFC 5869) over a SHA-256 that a library computes, key agreement
-// by libcrypto, and memory for secrets. Secret intermediate values lie in the scratch memory and are wiped after use. One
-// thread.
+// The base of the suites with secrecy: HMAC and HKDF (RFC 2104 and RFC 5869) over a SHA-256 that a
+// library computes, and key agreement by libcrypto. Secret intermediate values lie in the scratch
+// memory and are wiped after use. One thread.
 // Tests: tests/unit/crypto/hash_test.cpp.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "crypto/libcrypto.hpp"
-#include "crypto/secret_store.hpp"
+#include "crypto/storing_suite.hpp"
 #include "datagram/cipher.hpp"
 #include "os/secret_memory.hpp"
 
@@ -24,7 +24,7 @@ inline constexpr std::size_t message_bytes_max = 65'536;
 
 using Digest = std::span<std::byte, hash_bytes>;
 
-class HashedSuite : public datagram::CipherSuite {
+class HashedSuite : public StoringSuite {
 public:
     // Allocates the scratch memory for the constructor. Errors: memory, unsupported.
     static base::Result<os::SecretMemory> make_scratch();
@@ -38,12 +38,6 @@ public:
     [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
         datagram::Entropy& entropy) final;
 
-    [[nodiscard]] MutableBytes take_secret_memory(std::size_t bytes) noexcept final {
-        return store_.take(bytes);
-    }
-
-    void give_back_secret_memory(MutableBytes memory) noexcept final { store_.give_back(memory); }
-
 protected:
     // Computes SHA-256 of a contiguous message.
     virtual void sha256(Bytes data, Digest digest) noexcept = 0;
@@ -53,7 +47,6 @@ private:
 
     os::SecretMemory scratch_;
     std::shared_ptr<const Libcrypto> agreement_;
-    SecretStore store_;
 };
 
 }  // namespace acp::crypto
