@@ -7,17 +7,10 @@
 #include <string>
 
 #include "launch/line_channel.hpp"
+#include "unit/launch/interface_address.hpp"
 
 namespace acp::launch::test {
 namespace {
-
-os::InterfaceAddress address(const std::string& interface, const std::string& ip) {
-    os::InterfaceAddress made;
-    made.interface = interface;
-    made.address = os::parse_ip(ip).value_or(os::SocketAddress{});
-    made.prefix_bits = 8;
-    return made;
-}
 
 TEST(InterfaceListTest, interfaces_are_read_as_they_were_written) {
     const char* words =

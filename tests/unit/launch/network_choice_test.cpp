@@ -6,19 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "unit/launch/interface_address.hpp"
+
 namespace acp::launch::test {
 namespace {
-
-os::InterfaceAddress address(const std::string& interface, const std::string& ip) {
-    os::InterfaceAddress made;
-    made.interface = interface;
-    made.address = os::parse_ip(ip).value_or(os::SocketAddress{});
-    EXPECT_NE(made.address.family, 0) << ip;
-    made.prefix_bits = made.address.family == 4 ? 24 : 64;
-    made.is_loopback = interface == "lo";
-    made.is_virtual = interface.starts_with("docker");
-    return made;
-}
 
 os::InterfaceAddress with_default_route(os::InterfaceAddress one) {
     one.has_default_route = true;

@@ -9,6 +9,8 @@
 
 #include "os/datagram_socket.hpp"
 
+#include "support/ip.hpp"
+
 namespace acp::os::testing {
 
 using Bytes = std::vector<std::byte>;
@@ -18,9 +20,7 @@ struct Arrived {
     Bytes bytes;
 };
 
-inline SocketAddress ip(const std::string& text) {
-    return parse_ip(text).value_or(SocketAddress{});
-}
+using acp::test::ip;
 
 inline DatagramSocket open_socket(DatagramSocket::Options options) {
     if (options.bind_to.family == 0) options.bind_to = ip("127.0.0.1");

@@ -11,14 +11,12 @@
 
 #include "os/network_namespace.hpp"
 
+#include "support/ip.hpp"
+
 namespace acp::os {
 namespace {
 
-SocketAddress ip(const std::string& text) {
-    const auto address = parse_ip(text);
-    EXPECT_TRUE(address.has_value()) << text;
-    return address.value_or(SocketAddress{});
-}
+using acp::test::ip;
 
 TEST(Interfaces, contain_the_loopback_address_with_its_prefix_and_mtu) {
     auto listed = list_interface_addresses();

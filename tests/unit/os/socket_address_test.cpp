@@ -5,14 +5,12 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "support/ip.hpp"
+
 namespace acp::os {
 namespace {
 
-SocketAddress ip(const std::string& text) {
-    const auto address = parse_ip(text);
-    EXPECT_TRUE(address.has_value()) << text;
-    return address.value_or(SocketAddress{});
-}
+using acp::test::ip;
 
 AddressRange range(const std::string& text) {
     auto parsed = parse_range(text);
