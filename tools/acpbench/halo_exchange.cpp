@@ -25,10 +25,6 @@ int rank_at(Place place, int rows) {
     return (place.row + rows) % rows * 2 + (place.column + 2) % 2;
 }
 
-void demand(bool holds) {
-    if (!holds) give_up(acp_error_message());
-}
-
 // What a rank sends in a message: no two messages begin alike.
 char content_of(int rank, std::size_t message) {
     return static_cast<char>(1 + (static_cast<std::size_t>(rank) * 31 + message) % 251);
@@ -45,7 +41,7 @@ HaloExchange::HaloExchange(const Job& job, std::uint32_t grid_size, bool is_shar
     if (!job.is_one_node()) rails_ = rails_of_job();
     add_messages(job, grid_size);
     heap_ = acp_malloc(2 * half_bytes_, job.rank());
-    demand(heap_ != ACP_GA_NULL);
+    must(heap_ != ACP_GA_NULL);
     find_targets(job);
     if (is_shared) {
         memory_ = static_cast<char*>(acp_query_address(heap_));
@@ -88,22 +84,22 @@ void HaloExchange::add_messages(const Job& job, std::uint32_t grid_size) {
 
 void HaloExchange::compile(int rank, int ranks) {
     pattern_ = acp_create_pattern(acp_world_team());
-    demand(pattern_ != ACP_PATTERN_NULL);
+    must(pattern_ != ACP_PATTERN_NULL);
     const auto shift_to = [=](int other) { return (other - rank + ranks) % ranks; };
     for (const Message& its : messages_) {
         char* const source = memory_ + its.offset;
-        demand(acp_add_send_pattern(pattern_, shift_to(its.to), source, its.bytes) == 0);
-        demand(acp_add_recv_pattern(pattern_, shift_to(its.from), source + half_bytes_,
-                                    its.bytes) == 0);
+        must(acp_add_send_pattern(pattern_, shift_to(its.to), source, its.bytes) == 0);
+        must(acp_add_recv_pattern(pattern_, shift_to(its.from), source + half_bytes_, its.bytes) ==
+             0);
     }
     plan_ = acp_compile_pattern(pattern_, nullptr);
-    demand(plan_ != ACP_PLAN_NULL);
+    must(plan_ != ACP_PLAN_NULL);
     plans_.push_back(plan_);
     if (rails_ == 1) return;
     // A network whose nodes have one engine has one rail.
     const std::string network = "torus 1000 " + std::to_string(ranks) + "\nengines 1\n";
     plans_.push_back(acp_compile_pattern(pattern_, network.c_str()));
-    demand(plans_.back() != ACP_PLAN_NULL);
+    must(plans_.back() != ACP_PLAN_NULL);
 }
 
 // The colour of an address chooses the rail.
@@ -112,8 +108,8 @@ void HaloExchange::find_targets(const Job& job) {
     for (int rail = 0; rail < rails_; ++rail) {
         targets_.emplace_back(static_cast<std::size_t>(job.ranks()));
         keys_.push_back(ACP_ATKEY_NULL);
-        demand(acp_register_all(targets, half_bytes_, rail, targets_.back().data(),
-                                &keys_.back()) == 0);
+        must(acp_register_all(targets, half_bytes_, rail, targets_.back().data(), &keys_.back()) ==
+             0);
     }
 }
 
@@ -122,11 +118,11 @@ void HaloExchange::use_one_rail(bool is_wanted) {
 }
 
 void HaloExchange::start() {
-    demand(acp_start_plan(plan_) == 0);
+    must(acp_start_plan(plan_) == 0);
 }
 
 void HaloExchange::wait() {
-    demand(acp_wait_plan(plan_) == 0);
+    must(acp_wait_plan(plan_) == 0);
 }
 
 void HaloExchange::check() {

@@ -46,6 +46,10 @@ void give_up(const std::string& text) {
     end_process(1);
 }
 
+void must(bool has_succeeded) {
+    if (!has_succeeded) give_up(acp_error_message());
+}
+
 void sync_all() {
     if (acp_sync() != 0) give_up(std::string("a rank is gone: ") + acp_error_message());
 }

@@ -131,6 +131,9 @@ private:
 // Prints "acpbench: text" and ends the process with 1.
 [[noreturn]] void give_up(const std::string& text);
 
+// give_up() with the message of the library's last failure, unless a call has succeeded.
+void must(bool has_succeeded);
+
 // acp_sync that ends the process when a rank is gone.
 void sync_all();
 

@@ -13,10 +13,6 @@ namespace acp::bench {
 
 namespace {
 
-void must(bool is_well) {
-    if (!is_well) give_up(acp_error_message());
-}
-
 acp_list_t made_list(int owner) {
     const acp_list_t list = acp_create_list(owner);
     must(list.ga != ACP_GA_NULL);

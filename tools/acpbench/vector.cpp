@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 
-void must(bool is_well) {
-    if (!is_well) give_up(acp_error_message());
-}
-
 struct OfVector {
     using Handle = acp_vector_t;
     using Beside = std::vector<std::uint64_t>;
