@@ -16,20 +16,11 @@
 
 #include <acp.h>
 
+#include "support/counted_check.hpp"
 #include "support/watchdog.hpp"
 
 namespace acp::test {
 namespace {
-
-int wrong_count = 0;
-
-void check(bool is_right, const std::string& what) {
-    if (!is_right) {
-        ++wrong_count;
-        std::fprintf(stderr, "wrong: %s (error %d: %s)\n", what.c_str(), acp_errno(),
-                     acp_error_message());
-    }
-}
 
 std::uint64_t some_word = 7;
 
@@ -130,13 +121,6 @@ void expect_all_refused(int code) {
     check(std::strncmp(acp_version(), "4.", 2) == 0, "acp_version");
     check(std::strcmp(acp_path(1, 1).name, "none") == 0, "acp_path");
     check(some_word == 7, "memory was touched");
-}
-
-void join() {
-    if (acp_init(nullptr, nullptr) != 0) {
-        std::fprintf(stderr, "acp_init: error %d: %s\n", acp_errno(), acp_error_message());
-        std::exit(3);
-    }
 }
 
 void before_init() {

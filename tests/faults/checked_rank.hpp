@@ -5,24 +5,13 @@
 #pragma once
 
 #include <cstdio>
-#include <string>
-#include <unistd.h>
 
 #include <acp.h>
 
+#include "support/rank_check.hpp"
 #include "support/watchdog.hpp"
 
 namespace acp::test {
-
-[[noreturn]] inline void give_up(const std::string& what) {
-    std::fprintf(stderr, "rank %d: %s: %s\n", acp_rank(), what.c_str(), acp_error_message());
-    std::fflush(stderr);
-    _exit(3);
-}
-
-inline void must(bool is_so, const std::string& what) {
-    if (!is_so) give_up(what);
-}
 
 // Joins the job, calls work() and leaves the job. Returns the exit code.
 //   what  the subject, for the watchdog of 60 seconds

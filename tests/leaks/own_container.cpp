@@ -4,18 +4,10 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdio>
 #include <string>
-#include <unistd.h>
 
 namespace acp::test {
 namespace {
-
-[[noreturn]] void give_up(const char* what) {
-    std::fprintf(stderr, "rank %d: %s: %s\n", acp_rank(), what, acp_error_message());
-    std::fflush(stderr);
-    _exit(3);
-}
 
 int destroy_any(const Own& own) {
     switch (own.kind) {
@@ -43,10 +35,6 @@ void put(acp_ga_t to, const void* from, std::size_t bytes) {
 }
 
 }  // namespace
-
-void must(bool is_so, const char* what) {
-    if (!is_so) give_up(what);
-}
 
 void OwnContainer::operate() {
     if (own_.kind == Kind::none) return make();

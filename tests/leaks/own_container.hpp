@@ -9,11 +9,9 @@
 #include <acp.h>
 
 #include "support/random.hpp"
+#include "support/rank_check.hpp"
 
 namespace acp::test {
-
-// Ends the process with the last error of the library unless `is_so`.
-void must(bool is_so, const char* what);
 
 enum class Kind : std::uint64_t { none, map, multimap, set, multiset, list, vector, deque };
 

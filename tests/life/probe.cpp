@@ -5,7 +5,6 @@
 #include "life/probe.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 #include <sys/resource.h>
 #include <vector>
 
@@ -15,28 +14,9 @@ namespace acp::test {
 
 namespace {
 
-int wrong = 0;
 std::vector<std::string> arguments;
 
 }  // namespace
-
-void check(bool is_right, const std::string& what) {
-    if (is_right) return;
-    ++wrong;
-    std::fprintf(stderr, "wrong: %s (error %d: %s)\n", what.c_str(), acp_errno(),
-                 acp_error_message());
-}
-
-int wrong_count() {
-    return wrong;
-}
-
-void join() {
-    if (acp_init(nullptr, nullptr) != 0) {
-        std::fprintf(stderr, "acp_init: error %d: %s\n", acp_errno(), acp_error_message());
-        std::exit(3);
-    }
-}
 
 std::atomic<std::uint64_t>* words_of(int rank) {
     return static_cast<std::atomic<std::uint64_t>*>(acp_query_address(acp_query_starter_ga(rank)));
@@ -68,5 +48,5 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "life_probe: no scenario \"%s\"\n", argv[1]);
         return 2;
     }
-    return test::wrong_count() == 0 ? 0 : 1;
+    return test::wrong_count == 0 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The common part of the scenarios of life_probe: checks, and joining.
+// The common part of the scenarios of life_probe.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,9 @@
 
 #include <acp.h>
 
+#include "support/counted_check.hpp"
+
 namespace acp::test {
-
-// Prints a failed check on stderr and counts it; the process then ends with 1.
-void check(bool is_right, const std::string& what);
-[[nodiscard]] int wrong_count();
-
-// Joins the job, or ends the process with 3 and the reason.
-void join();
 
 // The words of a rank's starter memory, as all ranks of the node see them.
 [[nodiscard]] std::atomic<std::uint64_t>* words_of(int rank);

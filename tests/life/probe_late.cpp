@@ -82,7 +82,7 @@ struct CallsWhenDestroyed {
         if (acp_initialized() == 0) return;
         expect_copies(when);
         if (is_last) check(acp_finalize() == 0, "acp_finalize in a static destructor");
-        if (wrong_count() != 0) _exit(1);
+        if (wrong_count != 0) _exit(1);
     }
 };
 
@@ -118,7 +118,7 @@ void calls_while_ending() {
         }
     }
     expect_copies("in the main thread");
-    std::exit(wrong_count() == 0 ? 0 : 1);
+    std::exit(wrong_count == 0 ? 0 : 1);
 }
 
 // The main thread ends first, and another one leaves the job.
@@ -130,7 +130,7 @@ void main_thread_exits() {
         pthread_join(main_thread, nullptr);
         expect_copies("in the thread that is left");
         check(acp_finalize() == 0, "acp_finalize");
-        std::exit(wrong_count() == 0 ? 0 : 1);
+        std::exit(wrong_count == 0 ? 0 : 1);
     }).detach();
     pthread_exit(nullptr);
 }
@@ -289,7 +289,7 @@ void closed_streams() {
     check(acp_finalize() == 0, "acp_finalize");
     look("after acp_finalize");
     dup2(told, 2);
-    check(wrong == 0 && wrong_count() == 0, "descriptors with closed streams");
+    check(wrong == 0 && wrong_count == 0, "descriptors with closed streams");
 }
 
 // The program closes its descriptors before it joins: without an agent acp_init fails with that
@@ -335,7 +335,7 @@ void memory_after_finalize() {
         check(acp_sync() == -1, "acp_sync after the death");
         check(acp_finalize() == -1 && acp_errno() == ACP_ERR_PEER, "acp_finalize after the death");
         std::memset(memory.data(), 0x3c, bytes);
-        for (int look = 0; look < 200 && wrong_count() == 0; ++look) {
+        for (int look = 0; look < 200 && wrong_count == 0; ++look) {
             std::atomic_signal_fence(std::memory_order_seq_cst);
             for (const unsigned char byte : memory) {
                 if (byte == 0x3c) continue;

@@ -15,20 +15,14 @@
 #include <acp/exchange.h>
 
 #include "support/clock.hpp"
+#include "support/rank_check.hpp"
 
 namespace {
 
+using acp::test::give_up;
+using acp::test::must;
+
 constexpr double steps_first = 50e6;
-
-[[noreturn]] void give_up(const char* what) {
-    std::fprintf(stderr, "nodes_shaped_overlap: %s: %s\n", what, acp_error_message());
-    acp_abort(what);
-    std::abort();
-}
-
-void must(bool is_done, const char* what) {
-    if (!is_done) give_up(what);
-}
 
 // A computation without memory accesses: each step depends on the one before it. Never 0.
 std::uint64_t compute(std::uint64_t steps) {

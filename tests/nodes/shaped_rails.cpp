@@ -27,23 +27,19 @@
 #include <acp.h>
 
 #include "support/clock.hpp"
+#include "support/rank_check.hpp"
 
 namespace {
 
 using acp::exchange::EngineQueues;
 using acp::exchange::NodeProblem;
+using acp::test::give_up;
 
 constexpr std::size_t rails_max = 4;
 // Bytes per microsecond.
 constexpr double engine_rate = 82 / 8.0;
 constexpr double link_rate = 100 / 8.0;
 constexpr double injection_rate = 280 / 8.0;
-
-[[noreturn]] void give_up(const char* what) {
-    std::fprintf(stderr, "nodes_shaped_rails: %s: %s\n", what, acp_error_message());
-    acp_abort(what);
-    std::abort();
-}
 
 void meet() {
     if (acp_sync() != 0) give_up("acp_sync");

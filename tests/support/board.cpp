@@ -3,9 +3,7 @@
 #include "support/board.hpp"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/mman.h>
@@ -13,18 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "support/system_failure.hpp"
+
 namespace acp::test {
 namespace {
-
-[[noreturn]] void give_up(const std::string& what) {
-    std::fprintf(stderr, "test board: %s: %s\n", what.c_str(), std::strerror(errno));
-    std::exit(2);
-}
 
 void* map_shared(int file, std::size_t bytes, const std::string& path) {
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (data == MAP_FAILED) {
-        give_up("cannot map " + std::to_string(bytes) + " bytes of " + path);
+        end_by_errno("test board: cannot map " + std::to_string(bytes) + " bytes of " + path);
     }
     close(file);
     return data;
@@ -56,10 +51,10 @@ BoardFile BoardFile::create(std::size_t bytes) {
     path.push_back('\0');
     const int file = mkostemp(path.data(), O_CLOEXEC);
     if (file < 0) {
-        give_up("cannot make " + pattern);
+        end_by_errno("test board: cannot make " + pattern);
     }
     if (ftruncate(file, static_cast<off_t>(bytes)) != 0) {
-        give_up(std::string("cannot size ") + path.data());
+        end_by_errno(std::string("test board: cannot size ") + path.data());
     }
     return {path.data(), map_shared(file, bytes, path.data()), bytes, true};
 }
@@ -68,11 +63,12 @@ BoardFile BoardFile::open_from_environment(std::size_t bytes) {
     const char* path = std::getenv(board_variable);
     if (path == nullptr) {
         errno = ENOENT;
-        give_up(std::string("this program is started by a driver, which sets ") + board_variable);
+        end_by_errno(std::string("this program is started by a driver, which sets ") +
+                     board_variable);
     }
     const int file = open(path, O_RDWR | O_CLOEXEC);
     if (file < 0) {
-        give_up(std::string("cannot open ") + path);
+        end_by_errno(std::string("test board: cannot open ") + path);
     }
     return {path, map_shared(file, bytes, path), bytes, false};
 }

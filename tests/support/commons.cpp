@@ -2,30 +2,22 @@
 // An anonymous memory file, found again under /proc.
 #include "support/commons.hpp"
 
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "support/ranked.hpp"
+#include "support/system_failure.hpp"
 
 namespace acp::test {
 namespace {
 
-[[noreturn]] void give_up(const char* what) {
-    std::fprintf(stderr, "common memory of a test: cannot %s: %s\n", what, std::strerror(errno));
-    std::exit(2);
-}
-
 int make_file(std::size_t bytes) {
     const int file = memfd_create("commons", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) {
-        give_up("make it");
+        end_by_errno("cannot make the common memory of a test");
     }
     return file;
 }
@@ -42,12 +34,12 @@ CommonMemory::CommonMemory(std::size_t bytes) : bytes_(bytes) {
             "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
         file = open(path.c_str(), O_RDWR | O_CLOEXEC);
         if (file < 0) {
-            give_up("open that of rank 0");
+            end_by_errno("cannot open the common memory of rank 0");
         }
     }
     data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (data_ == MAP_FAILED) {
-        give_up("map it");
+        end_by_errno("cannot map the common memory of a test");
     }
     sync_ranks();  // all have opened it
     close(file);
