@@ -163,6 +163,7 @@ mutants:
 	@python3 tests/mutants/ring.py
 	@python3 tests/mutants/view.py
 	@python3 tests/mutants/exchange.py
+	@python3 tests/mutants/pages.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz

@@ -172,11 +172,23 @@ struct SteppedWriter {
     inline static const PagePair* pair = nullptr;
     inline static std::byte newest{};
     inline static std::uint64_t stores = 0;
+    inline static bool has_lost = false;
+
+    static void begin(const PagePair& of_pair, PageSpan of_page) noexcept {
+        pair = &of_pair;
+        page = of_page.data();
+        stores = 0;
+        has_lost = false;
+        store(0);
+    }
 
     static void store(int) noexcept {
+        const std::byte last = newest;
         newest = static_cast<std::byte>(++stores);
         for (std::size_t i = 0; i < page_bytes; ++i) {
-            if (pair->page[i] == pair->twin[i]) page[i] = newest;
+            if (pair->page[i] != pair->twin[i]) continue;
+            has_lost = has_lost || (stores > 1 && page[i] != last);
+            page[i] = newest;
         }
     }
 };
@@ -200,11 +212,10 @@ TEST_P(DifferenceTest, is_applied_without_a_store_to_an_unchanged_byte) {
         const PagePair pair = make_pair(pattern, random);
         const Difference difference = code_.make(room_, pair.page, pair.twin);
         PageArray home = pair.twin;
-        SteppedWriter::page = home.data();
-        SteppedWriter::pair = &pair;
-        SteppedWriter::stores = 0;
+        SteppedWriter::begin(pair, home);
         step_through(code_, home, difference);
         EXPECT_GT(SteppedWriter::stores, 4U);
+        EXPECT_FALSE(SteppedWriter::has_lost) << page_patterns[pattern];
         PageArray others{};
         others.fill(SteppedWriter::newest);
         EXPECT_EQ(home, merged(others, pair)) << page_patterns[pattern];
@@ -245,6 +256,11 @@ TEST(DifferenceParser, refuses_masks_that_no_difference_has) {
     EXPECT_TRUE(is_refused(0, 0)) << "no line, and bytes";
     EXPECT_TRUE(is_refused(8, 2 | 8)) << "a whole line that did not change";
     EXPECT_TRUE(is_refused(16, 0)) << "a changed line without a changed byte";
+    Bytes no_byte;
+    append(no_byte, 1);
+    append(no_byte, 0);
+    append(no_byte, 0);
+    EXPECT_FALSE(Difference::parse(no_byte).has_value()) << "a changed line of no byte, at the end";
     Bytes all;
     append(all, 1);
     append(all, 0);
@@ -312,20 +328,24 @@ TEST(WrittenBytes, of_two_nodes_have_the_bytes_that_both_wrote) {
     PagePair two(random);
     write_run(one, 0, 130);
     write_run(one, 1000, 8);
+    write_run(one, 3008, 1);
     write_run(one, 4095, 1);
     write_run(two, 120, 100);
     write_run(two, 1008, 8);
+    write_run(two, 3008, 1);
     write_run(two, 4095, 1);
     DifferenceRoom rooms[2]{};
     const WrittenBytes both = WrittenBytes(code.make(rooms[0], one.page, one.twin)) &
                               WrittenBytes(code.make(rooms[1], two.page, two.twin));
-    EXPECT_EQ(both.count(), 11U);
+    EXPECT_EQ(both.count(), 12U);
     const ByteRun first = both.run_from(0);
     EXPECT_EQ(first.first, 120U);
     EXPECT_EQ(first.count, 10U);
     EXPECT_EQ(both.run_from(125).first, 125U);
     EXPECT_EQ(both.run_from(125).count, 5U);
-    const ByteRun last = both.run_from(130);
+    EXPECT_EQ(both.run_from(130).first, 3008U);
+    EXPECT_EQ(both.run_from(130).count, 1U);
+    const ByteRun last = both.run_from(3009);
     EXPECT_EQ(last.first, 4095U);
     EXPECT_EQ(last.count, 1U);
     EXPECT_EQ(both.run_from(page_bytes).count, 0U);

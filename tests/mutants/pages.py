@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Defects planted into shared pages."""
+import sys
+
+from plants import Plants
+
+TESTS = [f"tests/unit/pages/{name}_test.cpp" for name in ("difference", "page_word", "page_word_schedule", "sharers", "homes")]
+
+# name: (file, text, instead)
+MUTANTS = {
+    # Differences.
+    "a word is stored for each run": ("difference.cpp", "            std::memcpy(target, bytes, 4);\n",
+                                      "            std::memcpy(target, bytes, 8);\n"),
+    "a difference with more bytes is accepted": ("difference.cpp", "    if (!rest.empty()) return std::nullopt;\n", ""),
+    "a mask of no byte is accepted": ("difference.cpp", "if (mask == 0 || mask == all_bytes) return", "if (mask == all_bytes) return"),
+    "a mask of all bytes is accepted": ("difference.cpp", "if (mask == 0 || mask == all_bytes) return", "if (mask == 0) return"),
+    "a whole line that did not change is accepted": ("difference.cpp", "dirty == 0 || (whole & ~dirty) != 0", "dirty == 0"),
+    "a line is read beyond the end": ("difference.cpp", "        if (rest.size() < count) return std::nullopt;\n",
+                                      "        if (rest.size() < count) count = rest.size();\n"),
+    "a part is longer than its room by its head": ("difference.cpp", "difference_head_bytes + end > room.size()", "end > room.size() + 8"),
+    "a part has the whole lines of all parts": ("difference.cpp", "whole = whole_ & taken;", "whole = whole_;"),
+    "the first bytes of a line are left out of a search": ("difference.cpp", "            place = (place / 64 + 1) * 64;", "            place += 64;"),
+    "whole bytes of the page are stored": ("difference_x86_64.cpp",
+        "_mm512_mask_storeu_epi8(target, mask, _mm512_maskz_expand_epi8(mask, packed));",
+        "_mm512_storeu_si512(target, _mm512_mask_expand_epi8(_mm512_loadu_si512(target), mask, packed));"),
+    "a shuffle packs 7 bytes of 8": ("difference_x86_64.cpp", "        target += _mm_popcnt_u32(bytes);",
+                                     "        target += _mm_popcnt_u32(bytes & 127U);"),
+    # Words of pages.
+    "a held page is taken from a living holder": ("page_word.hpp", "                    if (!is_dead(now.who - 1)) return PageAccess::wait;\n", ""),
+    "a dead fetcher's page is waited for": ("page_word.hpp", "if (!is_dead(now.who - 1)) return PageAccess::wait;",
+                                            "if (!is_dead(now.who - 1) || now.epoch != ~std::uint64_t{0}) return PageAccess::wait;"),
+    "a second mapping is not noted": ("page_word.hpp", "next.who = now.who == PageWord::nobody ? slot + 1 : PageWord::several;",
+                                      "next.who = now.who == PageWord::nobody ? slot + 1 : now.who;"),
+    "a process maps a page and does not say so": ("page_word.hpp",
+        "if (now.who == slot + 1 || now.who == PageWord::several) return PageAccess::map;",
+        "if (now.who != PageWord::nobody || slot != slots_max) return PageAccess::map;"),
+    "a page that another process maps is dropped": ("page_word.hpp", "            if (!is_mine && !is_dead(now.who - 1)) return false;\n",
+                                                    "            static_cast<void>(is_mine);\n"),
+    "a drop is not held": ("page_word.hpp", "if (change(page, seen, {PageState::held, slot + 1, now.epoch})) return true;", "return true;"),
+    "a holder ends what is another's": ("page_word.hpp", "            if (!now.is_held_by(slot)) return false;\n", "            static_cast<void>(slot);\n"),
+    "the bytes are not published": ("page_word.hpp", "seen, next.packed(), std::memory_order_acq_rel,",
+                                    "seen, next.packed(), std::memory_order_acquire,"),
+    "the bytes are not acquired by a change": ("page_word.hpp", "seen, next.packed(), std::memory_order_acq_rel,",
+                                               "seen, next.packed(), std::memory_order_release,"),
+    "the bytes are not acquired by a load": ("page_word.hpp",
+        "                                    const IsDead& is_dead) const noexcept {\n        std::uint64_t seen = words_[page].load(std::memory_order_acquire);",
+        "                                    const IsDead& is_dead) const noexcept {\n        std::uint64_t seen = words_[page].load(std::memory_order_relaxed);"),
+    "an epoch is lowered": ("page_word.hpp", "            if (next.epoch >= epoch) return;\n", "            if (next.epoch == epoch) return;\n"),
+    "an epoch is lost to a fetch": ("page_word.hpp", "if (change(page, seen, {state, who, now.epoch})) return true;",
+                                    "if (change(page, seen, {state, who, 0})) return true;"),
+    "a notice invalidates a home": ("page_word.hpp", "            if (word.state != PageState::home) word = {PageState::absent",
+                                    "            word = {PageState::absent"),
+    "a lost home's copy is its own again": ("page_word.hpp", "word.who = keeps_copy ? PageWord::several", "word.who = keeps_copy ? PageWord::nobody"),
+    # Sharers.
+    "a mark is noted before it is made": ("sharers.hpp", """\
+        word(page, node / 64).fetch_or(std::uint64_t{1} << node % 64, std::memory_order_relaxed);
+        // release: the mark; partner: take()
+        marked_[page / 64].fetch_or(std::uint64_t{1} << page % 64, std::memory_order_release);
+""", """\
+        marked_[page / 64].fetch_or(std::uint64_t{1} << page % 64, std::memory_order_release);
+        word(page, node / 64).fetch_or(std::uint64_t{1} << node % 64, std::memory_order_relaxed);
+"""),
+    "a mark is not released": ("sharers.hpp", "std::memory_order_release);", "std::memory_order_relaxed);"),
+    "a taken mark stays": ("sharers.hpp", "word(page, i).exchange(0, std::memory_order_relaxed);", "word(page, i).load(std::memory_order_relaxed);"),
+    "marks are taken by a load and a store": ("sharers.hpp", "            std::uint64_t bits = word(page, i).exchange(0, std::memory_order_relaxed);\n",
+        "            std::uint64_t bits = word(page, i).load(std::memory_order_relaxed);\n            word(page, i).store(0, std::memory_order_relaxed);\n"),
+    "a lost page's marks stay": ("sharers.hpp", "            word(page, i).store(0, std::memory_order_relaxed);\n", "            static_cast<void>(i);\n"),
+    "a new home resets its words": ("sharers.hpp", "        // release: the mark; partner: take()\n",
+                                    "        if (node == 2 && words_per_page_ == 1) clear(page);\n"),
+    "nodes from 64 on share bits": ("sharers.hpp", "word(page, node / 64).fetch_or(", "word(page, 0).fetch_or("),
+    # Homes.
+    "a home moves at once": ("homes.hpp", "writer != now.home && writer == now.last_writer;", "writer != now.home;"),
+    "a home moves to one of several": ("homes.hpp", "const bool is_candidate = writer != several_nodes && writer != next.home;", "const bool is_candidate = writer != next.home;"),
+    "a candidate stays beside other writers": ("homes.hpp", "        next.last_writer = is_candidate ? writer : no_node;",
+                                               "        if (is_candidate || next.has_moved) next.last_writer = is_candidate ? writer : no_node;"),
+    "a repeated decision counts twice": ("homes.hpp", "        if (now.epoch == epoch_bits) return now.has_moved;\n", ""),
+    "a repeated decision returns another": ("homes.hpp", "return now.has_moved;", "return false;"),
+    "every page migrates": ("homes.hpp", "        if (!now.is_migrating) return false;\n", ""),
+    "a second claim wins": ("homes.hpp", "            if (next.home != no_node) return next.home;\n", ""),
+    "a claim does not look whether it won": ("homes.hpp", "            if (change(page, seen, next)) return node;",
+                                             "            static_cast<void>(change(page, seen, next));\n            return node;"),
+}
+
+if __name__ == "__main__":
+    sys.exit(Plants("pages", TESTS, MUTANTS, ("difference.cpp", "difference_x86_64.cpp")).main())
