@@ -5,6 +5,7 @@
 #include "gateway/own_gateway.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <new>
 #include <optional>
@@ -57,6 +58,13 @@ private:
     bool is_finished_ = false;
 };
 
+// Arguments and result of an invoke.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): read as far as written
+struct InvokeCell {
+    std::array<std::byte, memory::invoke_bytes_max> arguments;
+    std::array<std::byte, memory::invoke_bytes_max> result;
+};
+
 class LoneGateway final : public OwnGateway, private router::Completions {
 public:
     explicit LoneGateway(const node::Segment& segment) : segment_(segment) {}
@@ -105,11 +113,15 @@ public:
         return taken;
     }
 
+    [[nodiscard]] std::byte* arguments_at(std::uint32_t place) noexcept override {
+        return cells_[place].arguments.data();
+    }
+
     bool invoke(std::uint64_t token, const remote::LinkInvocation& invocation) override {
         if (room_for_ends(1) == 0) return false;
         if (!core_->router().invoke(
                 now_, {token, process_, invocation.operation, invocation.process, invocation.place},
-                invocation.arguments)) {
+                {cells_[invocation.place].arguments.data(), invocation.argument_bytes})) {
             return false;
         }
         deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()
@@ -265,11 +277,6 @@ private:
         return static_cast<std::size_t>(first - commands.begin());
     }
 
-    // The result of the invoke with this LinkInvocation::place.
-    [[nodiscard]] std::byte* result_at(std::uint32_t place) const noexcept {
-        return results_.get() + std::size_t{place} * memory::invoke_bytes_max;
-    }
-
     void note_idle_poll() {
         if (++idle_polls_ < idle_polls_per_drain) return;
         core_->drain();
@@ -342,14 +349,14 @@ private:
         ended.process = one.process;
         ended.place = one.place;
         ended.result_bytes = static_cast<std::uint32_t>(one.value);
-        if (one.value != 0) ended.result = result_at(one.place);
+        if (one.value != 0) ended.result = cells_[one.place].result.data();
         if (one.code == base::Code::peer) {
             ended.loss = loss_of(*core_, core_->map().node_of(one.process));
         }
     }
 
     void on_result(const router::CommandEnd& one, std::span<const std::byte> result) override {
-        if (!result.empty()) std::memcpy(result_at(one.place), result.data(), result.size());
+        std::ranges::copy(result, cells_[one.place].result.begin());
     }
 
     // The agents' gateways usually learn of a death earlier and with its cause.
@@ -414,11 +421,9 @@ private:
     std::optional<stats::StatsPublisher> stats_;
     stats::StatsPublisher::Own own_;
     std::vector<remote::Ended> ended_;
-    // The results of invokes, by place; pages are taken as results are written. Allocated at the
-    // start, so that a process that is refused memory later can still call, and report so to the
-    // other nodes.
-    std::unique_ptr<std::byte[]> results_{
-        new std::byte[std::size_t{remote::invokes_max} * memory::invoke_bytes_max]};
+    // By LinkInvocation::place; pages are taken as cells are written. Allocated at the start, so
+    // that a process that is refused memory later can still call, and report so to the other nodes.
+    std::unique_ptr<InvokeCell[]> cells_{new InvokeCell[remote::invokes_max]};
     std::uint32_t idle_polls_ = 0;
     std::uint32_t losses_seen_ = 0;
     Meeting meeting_;

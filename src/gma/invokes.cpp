@@ -35,11 +35,13 @@ void write_result(std::span<const std::byte> from,
 Invokes::Invokes(const CommandQueue& queue,
                  const local::Space& space,
                  const local::Hazards& hazards,
-                 const local::OperationTable* table) noexcept
+                 const local::OperationTable* table,
+                 remote::Link* link) noexcept
     : queue_(queue),
       space_(space),
       hazards_(hazards),
-      table_(table != nullptr ? *table : no_operations) {}
+      table_(table != nullptr ? *table : no_operations),
+      link_(link) {}
 
 Command Invokes::command_of(const Invocation& call) const noexcept {
     Command command;
@@ -51,7 +53,11 @@ Command Invokes::command_of(const Invocation& call) const noexcept {
 }
 
 bool Invokes::prepare() noexcept {
-    if (calls_ == nullptr) calls_.reset(new (std::nothrow) Call[kept_max]);
+    if (link_ == nullptr && rooms_ == nullptr) {
+        rooms_.reset(new (std::nothrow) ArgumentRoom[kept_max]);
+    }
+    const bool has_rooms = link_ != nullptr || rooms_ != nullptr;
+    if (has_rooms && calls_ == nullptr) calls_.reset(new (std::nothrow) Call[kept_max]);
     return calls_ != nullptr;
 }
 
@@ -67,7 +73,7 @@ Invokes::Kept Invokes::keep(const Invocation& call, Command& command) noexcept {
         kept.result_tail = call.result_tail;
         kept.result_bytes = call.result_bytes;
         kept.argument_bytes = static_cast<std::uint32_t>(call.argument_bytes());
-        write_arguments(call, kept.arguments.data());
+        write_arguments(call, room_of(index));
         command.expected = index;
         next_ = (index + 1) % kept_max;
         return Kept::yes;
@@ -108,7 +114,7 @@ base::Status Invokes::run_kept(const Command& command, memory::HazardLine& line)
 
 remote::LinkInvocation Invokes::invocation_of(const Command& command) const noexcept {
     return {static_cast<std::uint32_t>(space_.layout().process(command.target)),
-            static_cast<std::uint32_t>(command.operand), arguments_of(command),
+            static_cast<std::uint32_t>(command.operand), calls_[command.expected].argument_bytes,
             static_cast<std::uint32_t>(command.expected)};
 }
 

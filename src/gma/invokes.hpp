@@ -57,11 +57,14 @@ public:
     // command to end.
     static constexpr std::uint32_t kept_max = remote::invokes_max;
 
-    //   table  nullptr: there are no operations.   All must outlive this.
+    //   table  nullptr: there are no operations
+    //   link   nullptr: a job of one node
+    // All must outlive this.
     Invokes(const CommandQueue& queue,
             const local::Space& space,
             const local::Hazards& hazards,
-            const local::OperationTable* table) noexcept;
+            const local::OperationTable* table,
+            remote::Link* link) noexcept;
 
     // Whether the memory of the process is on this node, so that this process runs the operation
     // itself.
@@ -169,27 +172,36 @@ private:
                                           std::span<const std::byte> arguments,
                                           base::Code code) const;
 
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): keep() writes the arguments
+    using ArgumentRoom = std::array<std::byte, memory::invoke_bytes_max>;
+
     struct Call {
         std::uint64_t number = 0;  // 0: none. It is kept as long as this is outstanding.
         std::span<std::byte> result;
         std::span<std::byte> result_tail;
         std::uint32_t* result_bytes = nullptr;
         std::uint32_t argument_bytes = 0;
-        std::array<std::byte, memory::invoke_bytes_max> arguments;
     };
 
+    // Where the arguments of a kept call lie. Those of a job of several nodes are written where
+    // the link reads them.
+    [[nodiscard]] std::byte* room_of(std::uint32_t index) const noexcept {
+        return link_ != nullptr ? link_->arguments_at(index) : rooms_[index].data();
+    }
+
     [[nodiscard]] std::span<const std::byte> arguments_of(const Command& command) const noexcept {
-        const Call& call = calls_[command.expected];
-        return std::span(call.arguments).first(call.argument_bytes);
+        const auto index = static_cast<std::uint32_t>(command.expected);
+        return {room_of(index), calls_[index].argument_bytes};
     }
 
     const CommandQueue& queue_;
     const local::Space& space_;
     const local::Hazards& hazards_;
     const local::OperationTable& table_;
-    std::unique_ptr<Call[]> calls_;  // kept_max of them, made by prepare()
-    std::uint32_t next_ = 0;         // where the search for a free one begins
+    remote::Link* link_;
+    // kept_max of each, made by prepare(); rooms only without a link
+    std::unique_ptr<Call[]> calls_;
+    std::unique_ptr<ArgumentRoom[]> rooms_;
+    std::uint32_t next_ = 0;  // where the search for a free one begins
 };
 
 }  // namespace acp::gma

@@ -43,8 +43,8 @@ public:
     // offered.
     std::uint32_t take(const Taker& taker, std::uint32_t commands_max);
 
-    // The arguments of an invoke that is being offered. Their process may write them at any time,
-    // so the taker must copy them.
+    // The arguments of an invoke that is being offered, until its completion. Their process may
+    // write them at any time.
     [[nodiscard]] std::span<const std::byte> arguments_of(
         std::uint32_t slot, const memory::Command& command) const noexcept;
 

@@ -48,8 +48,8 @@ struct LinkInvocation {
     // the process on whose memory it runs; it is on another node
     std::uint32_t process = 0;
     std::uint32_t operation = 0;  // its number
-    // no more than memory::invoke_bytes_max bytes; the link copies them
-    std::span<const std::byte> arguments;
+    // no more than memory::invoke_bytes_max; they lie at Link::arguments_at(place)
+    std::uint32_t argument_bytes = 0;
     std::uint32_t place = 0;  // below invokes_max; no other invoke in flight has it
 };
 
@@ -103,6 +103,10 @@ public:
         }
         return taken;
     }
+
+    // Where the arguments of the invoke with a place lie: memory::invoke_bytes_max bytes of the
+    // link. The caller writes them before invoke(), and leaves them until the completion.
+    [[nodiscard]] virtual std::byte* arguments_at(std::uint32_t place) noexcept = 0;
 
     // Submits an invoke, as submit() a command. Its completion carries the result.
     virtual bool invoke(std::uint64_t token, const LinkInvocation& invocation) = 0;

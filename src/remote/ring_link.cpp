@@ -51,13 +51,8 @@ bool RingLink::invoke(std::uint64_t token, const LinkInvocation& invocation) {
     command.target = invocation.process;
     command.source = invocation.place;
     command.operand = invocation.operation;
-    command.bytes = invocation.arguments.size();
-    if (!submit(token, command)) return false;
-    if (!invocation.arguments.empty()) {
-        std::memcpy(pair_.invokes[invocation.place].arguments, invocation.arguments.data(),
-                    invocation.arguments.size());
-    }
-    return true;
+    command.bytes = invocation.argument_bytes;
+    return submit(token, command);
 }
 
 void RingLink::flush() {

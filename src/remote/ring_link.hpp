@@ -25,6 +25,11 @@ public:
     RingLink(const node::Segment& segment, std::uint32_t slot);
 
     bool submit(std::uint64_t token, const memory::Command& command) override;
+
+    [[nodiscard]] std::byte* arguments_at(std::uint32_t place) noexcept override {
+        return pair_.invokes[place].arguments;
+    }
+
     bool invoke(std::uint64_t token, const LinkInvocation& invocation) override;
     void flush() override;
     bool poll(std::vector<Ended>& ended) override;

@@ -2,8 +2,6 @@
 // All ways in which commands of this node's processes complete. Each calls forget() once.
 #include "router/own_commands.hpp"
 
-#include <cstring>
-
 namespace acp::router {
 
 using base::Code;
@@ -19,31 +17,10 @@ OwnCommands::OwnCommands(Nodes& nodes,
       activity_(activity),
       commands_(settings.commands_max),
       book_(commands_),
-      arguments_(settings.invokes_max),
       outstanding_(nodes.local_count()) {}
-
-std::uint32_t OwnCommands::take_invoke(Bytes arguments) noexcept {
-    const std::uint32_t room = arguments_.take();
-    if (room == no_index) return no_index;
-    const std::uint32_t index = commands_.take();
-    if (index == no_index) {
-        arguments_.give(room);
-        return no_index;
-    }
-    if (!arguments.empty()) {
-        std::memcpy(arguments_[room].bytes, arguments.data(), arguments.size());
-    }
-    commands_[index].operation = invoke_operation;
-    commands_[index].operand = room;
-    commands_[index].bytes = arguments.size();
-    return index;
-}
 
 void OwnCommands::forget(std::uint32_t index) noexcept {
     const Outstanding& record = commands_[index];
-    if (record.operation == invoke_operation) {
-        arguments_.give(static_cast<std::uint32_t>(record.operand));
-    }
     --outstanding_[nodes_.local_index(record.initiator)];
     book_.erase(index);
     commands_.give(index);

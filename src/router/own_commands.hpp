@@ -32,9 +32,6 @@ public:
 
     void give_back(std::uint32_t index) noexcept { commands_.give(index); }
 
-    // Takes a record for an invoke, with a copy of its arguments.
-    [[nodiscard]] std::uint32_t take_invoke(Bytes arguments) noexcept;
-
     // Makes the command outstanding. Its record is filled in.
     void enter(std::uint32_t index) {
         insert(index);
@@ -64,10 +61,6 @@ public:
     }
 
     [[nodiscard]] Outstanding& operator[](std::uint32_t index) noexcept { return commands_[index]; }
-
-    [[nodiscard]] Bytes arguments_of(const Outstanding& invoke) const noexcept {
-        return {arguments_[static_cast<std::uint32_t>(invoke.operand)].bytes, invoke.bytes};
-    }
 
     // The process whose memory a command writes, or where the operation runs.
     [[nodiscard]] std::uint64_t target_process(const Outstanding& command) const noexcept {
@@ -134,7 +127,6 @@ private:
     Activity& activity_;
     Pool<Outstanding> commands_;
     Index<Outstanding> book_;  // finds commands by initiator and token
-    Pool<Arguments> arguments_;
     // Outstanding commands, one count per process of this node.
     std::vector<std::uint32_t> outstanding_;
 };

@@ -33,7 +33,7 @@ struct alignas(64) Outstanding {
     GlobalAddress target = 0;  // invoke: the process
     GlobalAddress source = 0;  // invoke: the operation
     std::uint64_t bytes = 0;   // length of a copy, or of arguments
-    // invoke: index of its arguments; copy: token of the first command that it is ordered after
+    // invoke: where its arguments lie; copy: token of the first command that it is ordered after
     std::uint64_t operand = 0;
     // copy: number of consecutive commands that it is ordered after; invoke: InvokeRequest::place
     std::uint64_t expected = 0;
@@ -51,6 +51,11 @@ struct alignas(64) Outstanding {
     // Whether it is a copy that was submitted before the commands that it is ordered after had
     // completed (ORD-66).
     [[nodiscard]] bool is_ordered() const noexcept { return operation == 0 && expected != 0; }
+
+    // Returns the arguments of an invoke, which the caller keeps until its completion.
+    [[nodiscard]] Bytes arguments() const noexcept {
+        return {reinterpret_cast<const std::byte*>(operand), bytes};
+    }
 };
 
 static_assert(sizeof(Outstanding) == 64);

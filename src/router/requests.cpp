@@ -2,6 +2,7 @@
 // Writes COMMAND and INVOKE frames, and runs invokes that need none.
 #include "router/requests.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -68,10 +69,15 @@ StepOutcome Requests::step_here(std::uint32_t index) {
     const Outstanding& record = own_[command];
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the operation's to write
     std::array<std::byte, invoke_bytes_max> result;
+    // A process of this node may change its arguments at any time, and the operation checks them
+    // before it uses them.
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written as far as read
+    std::array<std::byte, invoke_bytes_max> arguments;
+    std::ranges::copy(record.arguments(), arguments.begin());
     std::uint32_t result_bytes = 0;
-    const Settlement ran = placement_.invoke(static_cast<std::uint32_t>(record.source),
-                                             static_cast<std::uint32_t>(record.target),
-                                             own_.arguments_of(record), result, result_bytes);
+    const Settlement ran = placement_.invoke(
+        static_cast<std::uint32_t>(record.source), static_cast<std::uint32_t>(record.target),
+        Bytes(arguments).first(record.bytes), result, result_bytes);
     if (ran.progress != SettlementState::settled) {
         backlog_.park(index, record.target);
         return StepOutcome::parked;
@@ -83,7 +89,7 @@ StepOutcome Requests::step_here(std::uint32_t index) {
 
 // WIRE-117
 bool Requests::write_invoke(RouterPeer& to, const Outstanding& record) {
-    const Bytes arguments = own_.arguments_of(record);
+    const Bytes arguments = record.arguments();
     std::byte* room = outbox_.reserve(to, sizeof(InvokeFrame) + arguments.size());
     if (room == nullptr) return false;
     InvokeFrame frame;

@@ -64,7 +64,7 @@ public:
 
     // Runs a numbered operation on the node of a process. On success on_result() is called before
     // on_completion(). Returns false if there is no room now.
-    //   arguments  at most invoke_bytes_max bytes; copied
+    //   arguments  at most invoke_bytes_max bytes; the router reads them until the completion
     bool invoke(Time now, const InvokeRequest& call, std::span<const std::byte> arguments);
 
     // Whether another node has joined the next meeting, and this one has not.

@@ -158,9 +158,12 @@ std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, Co
 
 bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     ACP_ASSERT(nodes_.is_mine(call.initiator) && arguments.size() <= invoke_bytes_max);
-    const std::uint32_t index = own_.take_invoke(arguments);
+    const std::uint32_t index = own_.take();
     if (index == no_index) return false;
     Outstanding& record = own_[index];
+    record.operation = invoke_operation;
+    record.operand = reinterpret_cast<std::uint64_t>(arguments.data());
+    record.bytes = arguments.size();
     record.token = call.token;
     record.target = call.process;
     record.source = call.operation;

@@ -92,7 +92,7 @@ struct RouterSettings {
     std::uint32_t executions_max = 1U << 14;  // commands of other nodes in progress here
     // Bytes of pieces kept per process; pieces beyond are refused.
     std::uint64_t undelivered_bytes_max = 256ULL * 1024;
-    // Most outstanding invokes of this node's processes, and most waiting invokes of other nodes.
+    // Most waiting invokes of other nodes.
     std::uint32_t invokes_max = 1024;
     // Most short frames that wait for room; a node for which there is no more is severed.
     std::uint32_t notes_max = 1U << 18;

@@ -20,13 +20,11 @@ std::uint64_t invoke_id(std::uint32_t process, std::uint32_t index) noexcept {
 }
 
 // The arguments of an invoke: its id, then bytes that follow from the id.
-std::span<const std::byte> arguments_of(std::uint64_t id,
-                                        std::uint32_t bytes,
-                                        std::array<std::byte, router::invoke_bytes_max>& room) {
-    const std::span<std::byte> arguments = std::span(room).first(bytes);
+std::vector<std::byte> arguments_of(std::uint64_t id, std::uint32_t bytes) {
+    std::vector<std::byte> arguments(bytes);
     for (std::uint32_t at = 0; at < bytes; at += 8) {
         const std::uint64_t word = at == 0 ? id : base::mix64(id + at);
-        store(arguments.subspan(at, std::min<std::size_t>(8, bytes - at)), word);
+        store(std::span(arguments).subspan(at, std::min<std::size_t>(8, bytes - at)), word);
     }
     return arguments;
 }
@@ -152,8 +150,8 @@ std::size_t Referee::submit(std::uint32_t process,
 
 bool Referee::invoke(std::uint32_t process, std::uint32_t index, Time now, router::Router& router) {
     const ProgramStep& step = step_of(process, index);
-    std::array<std::byte, router::invoke_bytes_max> room{};
-    const auto arguments = arguments_of(invoke_id(process, index), step.argument_bytes, room);
+    std::vector<std::byte>& arguments = initiators_[process].steps[index].arguments;
+    arguments = arguments_of(invoke_id(process, index), step.argument_bytes);
     return router.invoke(now, {2 * std::uint64_t{index} + 2, process, step.operation, step.process},
                          arguments);
 }
@@ -204,14 +202,8 @@ void Referee::on_result(NodeId node,
     }
     progress.has_result = true;
     progress.result_bytes = static_cast<std::uint32_t>(result.size());
-    std::vector<std::byte> arguments(step.argument_bytes);
-    const std::uint64_t id = (std::uint64_t{initiator} << 32) | index;
-    for (std::uint32_t at = 0; at < step.argument_bytes; at += 8) {
-        store(std::span(arguments).subspan(at, std::min<std::size_t>(8, step.argument_bytes - at)),
-              at == 0 ? id : base::mix64(id + at));
-    }
     std::vector<std::byte> wanted(router::invoke_bytes_max);
-    wanted.resize(echo(arguments, wanted));
+    wanted.resize(echo(progress.arguments, wanted));
     if (!std::equal(wanted.begin(), wanted.end(), result.begin(), result.end())) {
         judge_->fail("a wrong result: " + name_of(initiator, index).text());
     }
@@ -232,6 +224,7 @@ void Referee::end_one(std::uint32_t process,
         end_badly(process, index, completion);
     }
     initiator.steps[index].state = is_well ? State::well : State::badly;
+    initiator.steps[index].arguments = {};
     if (!initiator.is_gone) --left_;
     while (initiator.prefix < initiator.steps.size() &&
            (initiator.steps[initiator.prefix].state == State::well ||
@@ -328,8 +321,7 @@ void Referee::on_invoked(std::uint32_t process, std::span<const std::byte> argum
         return judge_->fail("an operation ran without a request");
     }
     const ProgramStep& step = step_of(initiator, index);
-    std::array<std::byte, router::invoke_bytes_max> room{};
-    const auto wanted = arguments_of(id, step.argument_bytes, room);
+    const std::vector<std::byte> wanted = arguments_of(id, step.argument_bytes);
     StepProgress& progress = initiators_[initiator].steps[index];
     if (step.kind != StepKind::invoke || step.process != process ||
         !std::equal(wanted.begin(), wanted.end(), arguments.begin(), arguments.end())) {

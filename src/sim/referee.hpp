@@ -106,6 +106,7 @@ private:
         std::uint8_t invoked = 0;  // how often its operation ran
         bool has_result = false;
         std::uint32_t result_bytes = 0;
+        std::vector<std::byte> arguments;  // while the router has an invoke
     };
 
     struct Initiator {

@@ -16,7 +16,7 @@ namespace {
 using acp::test::AddBelow;
 using acp::test::AddedBelow;
 using acp::test::bytes_of;
-using remote::LinkInvocation;
+using remote::test::TestCall;
 
 local::NumberedOperation::Ran echo(local::OperationContext& /*context*/,
                                    std::span<const std::byte> arguments,
@@ -66,11 +66,11 @@ public:
 
     [[nodiscard]] static std::uint32_t bad_process() { return 1; }
 
-    [[nodiscard]] static LinkInvocation echo(std::span<const std::byte> bytes) {
+    [[nodiscard]] static TestCall echo(std::span<const std::byte> bytes) {
         return {1, echo_number, bytes};
     }
 
-    [[nodiscard]] static LinkInvocation unknown() { return {1, echo_number + 1, {}}; }
+    [[nodiscard]] static TestCall unknown() { return {1, echo_number + 1, {}}; }
 
     void work() { job_.poll(); }
 

@@ -32,6 +32,7 @@
 #include "support/watchdog.hpp"
 #include "transport/addresses.hpp"
 #include "unit/local/test_rank.hpp"
+#include "unit/remote/test_call.hpp"
 
 namespace acp::gateway::test {
 
@@ -191,10 +192,10 @@ public:
 
     // Submits an invocation as soon as the link has room, and does not flush. Returns its token. A
     // process has fewer than remote::invokes_max in flight.
-    std::uint64_t invoke(std::uint32_t initiator, remote::LinkInvocation invocation) {
+    std::uint64_t invoke(std::uint32_t initiator, const remote::test::TestCall& call) {
         const std::uint64_t token = token_ += 2;
-        invocation.place = static_cast<std::uint32_t>(token / 2 % remote::invokes_max);
-        while (!processes_[initiator].link->invoke(token, invocation)) poll();
+        const auto place = static_cast<std::uint32_t>(token / 2 % remote::invokes_max);
+        while (!remote::test::invoke(*processes_[initiator].link, token, call, place)) poll();
         return token;
     }
 

@@ -32,6 +32,10 @@ public:
         return taken;
     }
 
+    [[nodiscard]] std::byte* arguments_at(std::uint32_t /*place*/) noexcept override {
+        return nullptr;
+    }
+
     bool invoke(std::uint64_t /*token*/, const remote::LinkInvocation& /*invocation*/) override {
         return false;
     }

@@ -242,9 +242,13 @@ public:
         return true;
     }
 
+    [[nodiscard]] std::byte* arguments_at(std::uint32_t place) noexcept override {
+        return arguments_[place].data();
+    }
+
     bool invoke(std::uint64_t token, const remote::LinkInvocation& invocation) override {
         given_.push_back(token);
-        invoked_bytes_ += invocation.arguments.size();
+        invoked_bytes_ += invocation.argument_bytes;
         return true;
     }
 
@@ -315,6 +319,7 @@ private:
     int event_fd_ = event_.fd();
     std::vector<std::uint64_t> given_;  // guarded by gma's driver flag
     std::atomic<std::uint64_t> due_at_ns_{never};
+    std::array<std::array<std::byte, memory::invoke_bytes_max>, remote::invokes_max> arguments_{};
     std::uint64_t invoked_bytes_ = 0;
     std::atomic<std::uint64_t> flushes_{0};
     std::atomic<std::uint64_t> polls_{0};

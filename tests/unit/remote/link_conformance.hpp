@@ -13,6 +13,7 @@
 #include "remote/link.hpp"
 
 #include "support/refuse_memory.hpp"
+#include "unit/remote/test_call.hpp"
 
 namespace acp::remote::test {
 
@@ -21,8 +22,8 @@ namespace acp::remote::test {
 //   memory::Command good()       a command that succeeds; may be in flight several times
 //   memory::Command bad()        a command whose source is no memory
 //   std::uint32_t bad_process()  the process that bad()'s source names
-//   LinkInvocation echo(std::span<const std::byte> bytes)   an invoke whose result are these bytes
-//   LinkInvocation unknown()         an invoke of an unknown operation
+//   TestCall echo(std::span<const std::byte> bytes)   an invoke whose result are these bytes
+//   TestCall unknown()           an invoke of an unknown operation
 //   void work()                  makes the gateway make some progress
 template <typename Bed>
 class LinkConformance : public testing::Test {
@@ -60,18 +61,18 @@ protected:
     }
 
     // Submits an invoke; waits until there is room.
-    void invoke(std::uint64_t token, LinkInvocation invocation) {
+    void invoke(std::uint64_t token, const TestCall& call) {
         while (free_places_.empty()) {
             link().flush();
             await_at_least(codes_.size() + 1);
         }
-        invocation.place = free_places_.back();
-        while (!link().invoke(token, invocation)) {
+        const std::uint32_t place = free_places_.back();
+        while (!test::invoke(link(), token, call, place)) {
             link().flush();
             await_at_least(codes_.size() + 1);
         }
         free_places_.pop_back();
-        places_.emplace(token, invocation.place);
+        places_.emplace(token, place);
     }
 
     [[nodiscard]] static std::vector<std::uint32_t> all_places() {
@@ -230,9 +231,8 @@ TYPED_TEST_P(LinkConformance, an_invoke_that_fails_brings_its_code_and_no_result
 TYPED_TEST_P(LinkConformance, takes_as_many_invokes_at_once_as_there_are_places) {
     const auto arguments = this->arguments_of(2, 8);
     for (std::uint64_t i = 1; i <= invokes_max; ++i) {
-        LinkInvocation call = this->bed_.echo(arguments);
-        call.place = static_cast<std::uint32_t>(i - 1);
-        ASSERT_TRUE(this->link().invoke(2 * i, call)) << i;
+        const auto place = static_cast<std::uint32_t>(i - 1);
+        ASSERT_TRUE(test::invoke(this->link(), 2 * i, this->bed_.echo(arguments), place)) << i;
     }
     this->link().flush();
     this->await(invokes_max);

@@ -23,11 +23,11 @@ public:
 
     [[nodiscard]] static std::uint32_t bad_process() { return 2; }
 
-    [[nodiscard]] static LinkInvocation echo(std::span<const std::byte> bytes) {
+    [[nodiscard]] static TestCall echo(std::span<const std::byte> bytes) {
         return {bad_process(), echo_number, bytes};
     }
 
-    [[nodiscard]] static LinkInvocation unknown() { return {bad_process(), echo_number + 1, {}}; }
+    [[nodiscard]] static TestCall unknown() { return {bad_process(), echo_number + 1, {}}; }
 
     void work() {
         for (const Ended& one : taken_) rings_.complete(0, one);

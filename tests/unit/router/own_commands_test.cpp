@@ -61,17 +61,6 @@ TEST(OwnCommandsTest, ends_what_involves_a_node_and_nothing_else) {
     EXPECT_TRUE(parts.own.has(0, 4));
 }
 
-TEST(OwnCommandsTest, keeps_as_many_arguments_as_it_has_room_for) {
-    LowerParts parts;
-    const std::vector<std::byte> arguments(24, std::byte{7});
-    const std::uint32_t first = parts.own.take_invoke(arguments);
-    ASSERT_NE(first, no_index);
-    ASSERT_NE(parts.own.take_invoke({}), no_index);
-    EXPECT_EQ(parts.own.take_invoke({}), no_index);
-    const Bytes kept = parts.own.arguments_of(parts.own[first]);
-    EXPECT_TRUE(std::equal(kept.begin(), kept.end(), arguments.begin(), arguments.end()));
-}
-
 TEST(ResendsTest, joins_what_follows_and_gives_it_out_when_it_is_due) {
     LowerParts parts;
     const std::uint32_t index = parts.enter_get(2);

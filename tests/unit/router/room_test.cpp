@@ -171,16 +171,25 @@ TEST(RouterInvokeTest, returns_the_failure_of_an_operation) {
 TEST(RouterInvokeTest, takes_as_many_as_it_has_room_for_and_refuses_more) {
     RouterSettings settings;
     settings.invokes_max = 2;
+    settings.commands_max = 3;
     FakeJob job({1, 1, 1}, 1, {}, {}, settings);
-    // Two nodes have two outstanding invokes each; the third node keeps two that placement refuses.
+    const std::vector<std::byte> short_one = arguments(10);
+    const std::vector<std::byte> long_one = arguments(20);
+    // Two nodes have three outstanding invokes each; the third node keeps two of the six, and their
+    // nodes send the others again.
     for (std::uint32_t node : {0U, 1U}) {
-        ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, {2, node, 1, 2}, arguments(10)));
-        ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, {4, node, 1, 2}, arguments(20)));
-        ASSERT_FALSE(job.nodes[node]->router.invoke(job.now, {6, node, 1, 2}, {}));
+        ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, {2, node, 1, 2}, short_one));
+        ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, {4, node, 1, 2}, long_one));
+        ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, {6, node, 0, 2}, long_one));
+        ASSERT_FALSE(job.nodes[node]->router.invoke(job.now, {8, node, 1, 2}, {}));
     }
     ASSERT_TRUE(job.run());
-    EXPECT_EQ(job.nodes[0]->ends.results.size(), 2U);
-    EXPECT_EQ(job.nodes[1]->ends.results.size(), 2U);
+    for (std::uint32_t node : {0U, 1U}) {
+        EXPECT_EQ(job.nodes[node]->ends.results.size(), 3U);
+        for (const auto& [token, result] : job.nodes[node]->ends.results) {
+            if (token == 6) EXPECT_EQ(result, long_one);
+        }
+    }
     EXPECT_TRUE(job.is_idle());
 }
 
@@ -189,7 +198,8 @@ TEST(RouterInvokeTest, sends_what_is_longer_than_the_path_carries_whole) {
     NetworkSettings small;
     small.datagram_bytes = 500;
     FakeJob job({1, 1}, 1, small);
-    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 0, 1}, arguments(1024)));
+    const std::vector<std::byte> given = arguments(1024);
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 0, 1}, given));
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 1U);
     EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::ok);
