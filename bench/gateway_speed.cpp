@@ -21,14 +21,14 @@
 
 #include "crypto/choose.hpp"
 #include "gateway/own_gateway.hpp"
+#include "gateway/stats_publisher.hpp"
 #include "local/hazards.hpp"
 #include "local/space.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/datagram_socket.hpp"
 
-#include "stats/stats_publisher.hpp"
-#include "transport/addresses.hpp"
+#include "engine/addresses.hpp"
 
 namespace {
 
@@ -87,7 +87,7 @@ struct Rank {
         settings.node = node;
         settings.nodes = 2;
         settings.first_process = {0, 1, 2};
-        settings.bind = {transport::emulated_address(node)};
+        settings.bind = {engine::emulated_address(node)};
         settings.config.security = security;
         link = need(gateway::OwnGateway::open(segment, space, hazards, settings));
     }
@@ -109,7 +109,7 @@ struct Rank {
 
 os::DatagramSocket bare_socket(std::uint32_t node) {
     os::DatagramSocket::Options options;
-    options.bind_to = transport::as_socket_address(transport::emulated_address(node));
+    options.bind_to = engine::as_socket_address(engine::emulated_address(node));
     options.receive_bytes = 8U * 1024 * 1024;
     return need(os::DatagramSocket::open(options));
 }
@@ -293,13 +293,13 @@ void print(const char* name, const std::vector<double>& sample, double unit, con
 // What the gateway says of itself after all.
 void print_stats(Rank& rank) {
     const auto mapped =
-        need(os::Mapping::map_shared(rank.link->stats_fd(), sizeof(stats::StatsBlock)));
-    const auto& block = *reinterpret_cast<const stats::StatsBlock*>(mapped.data());
+        need(os::Mapping::map_shared(rank.link->stats_fd(), sizeof(gateway::StatsBlock)));
+    const auto& block = *reinterpret_cast<const gateway::StatsBlock*>(mapped.data());
     rank.link->publish_stats();
     std::vector<remote::Ended> ended;
     rank.link->poll(ended);
-    stats::StatsValues values;
-    if (!stats::read_stats(block, values)) fail("the counters cannot be read");
+    gateway::StatsValues values;
+    if (!gateway::read_stats(block, values)) fail("the counters cannot be read");
     const auto& transport = values.tables.transport;
     const auto& peer = values.peers[0];
     std::printf(

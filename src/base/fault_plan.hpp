@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The meaning of ACP_FAULT: which outgoing datagrams a gateway loses, duplicates, delays, reorders or corrupts on purpose.
-// Contains the text form and the plan; transport/fault_injector.hpp applies it. Knows no datagram and no clock. Pure; any thread.
+// Contains the text form and the plan; engine/fault_injector.hpp applies it. Knows no datagram and no clock. Pure; any thread.
 // Tests: tests/unit/base/fault_plan_test.cpp.
 #pragma once
 

@@ -44,7 +44,7 @@ Status check(const GatewaySettings& settings) {
                                     std::to_string(settings.bind.size())};
     }
     const bool is_all_loopback =
-        std::all_of(settings.bind.begin(), settings.bind.end(), transport::is_loopback);
+        std::all_of(settings.bind.begin(), settings.bind.end(), engine::is_loopback);
     if (settings.config.security == base::Security::off && !is_all_loopback &&
         !settings.is_interface_named) {
         return {
@@ -66,7 +66,7 @@ void say_of_job(const std::string& what) {
 }  // namespace
 
 Engine::Engine(const GatewaySettings& settings,
-               const placement::LocalPlacement::Parts& parts,
+               const LocalPlacement::Parts& parts,
                router::Completions& completions,
                const memory::GaLayout& layout)
     : node_(settings.node),
@@ -92,7 +92,7 @@ Engine::Engine(const GatewaySettings& settings,
 Engine::~Engine() = default;
 
 base::Result<std::unique_ptr<Engine>> Engine::open(const GatewaySettings& settings,
-                                                   const placement::LocalPlacement::Parts& parts,
+                                                   const LocalPlacement::Parts& parts,
                                                    router::Completions& completions) {
     if (auto status = check(settings); !status.is_ok()) return status;
     std::unique_ptr<Engine> core(new Engine(settings, parts, completions, parts.space->layout()));
@@ -146,7 +146,7 @@ void Engine::say_what_weakens(const GatewaySettings& settings,
     }
     if (security_ == base::Security::off) {
         say_of_job("security is off: whoever reaches a node's address, as " +
-                   os::address_text(transport::as_socket_address(addresses_.front())) +
+                   os::address_text(engine::as_socket_address(addresses_.front())) +
                    " of node 0, can read and write this job's memory");
     }
 }

@@ -16,10 +16,10 @@
 #include "crypto/choose.hpp"
 #include "router/router.hpp"
 
+#include "engine/local_placement.hpp"
 #include "engine/node_map.hpp"
 #include "engine/rail.hpp"
 #include "engine/settings.hpp"
-#include "placement/local_placement.hpp"
 
 namespace acp::engine {
 
@@ -30,7 +30,7 @@ public:
     //   parts, completions  must outlive the engine
     // Errors: see Gateway::open.
     static base::Result<std::unique_ptr<Engine>> open(const GatewaySettings& settings,
-                                                      const placement::LocalPlacement::Parts& parts,
+                                                      const LocalPlacement::Parts& parts,
                                                       router::Completions& completions);
     ~Engine() override;
     Engine(const Engine&) = delete;
@@ -59,7 +59,7 @@ public:
 
     [[nodiscard]] router::Router& router() noexcept { return *router_; }
 
-    [[nodiscard]] placement::LocalPlacement& placement() noexcept { return placement_; }
+    [[nodiscard]] LocalPlacement& placement() noexcept { return placement_; }
 
     [[nodiscard]] std::span<const std::unique_ptr<Rail>> rails() const noexcept { return rails_; }
 
@@ -70,7 +70,7 @@ public:
     //   timeout_ns  < 0: no limit
     void wait(std::int64_t timeout_ns) noexcept { (void)os::wait_readable(wait_fds_, timeout_ns); }
 
-    // See transport::Transport.
+    // See Transport.
     [[nodiscard]] std::span<const int> wait_fds() const noexcept { return wait_fds_; }
 
     [[nodiscard]] int event_fd() const noexcept { return first_->transport().event_fd(); }
@@ -119,7 +119,7 @@ public:
 
 private:
     Engine(const GatewaySettings& settings,
-           const placement::LocalPlacement::Parts& parts,
+           const LocalPlacement::Parts& parts,
            router::Completions& completions,
            const memory::GaLayout& layout);
     base::Status open_all(const GatewaySettings& settings);
@@ -137,7 +137,7 @@ private:
     const NodeId nodes_;
     const base::Security security_;
     NodeMap map_;
-    placement::LocalPlacement placement_;
+    LocalPlacement placement_;
     std::unique_ptr<router::Router> router_;
     std::unique_ptr<datagram::CipherSuite> suite_;
     crypto::SystemEntropy entropy_;

@@ -36,7 +36,7 @@ std::uint32_t carried_bytes(std::span<const Address> bind) {
     for (const os::InterfaceAddress& one : interfaces.value()) {
         const bool is_bound = std::any_of(bind.begin(), bind.end(), [&one](Address address) {
             address.port = 0;
-            return address == transport::as_address(one.address);
+            return address == engine::as_address(one.address);
         });
         const std::uint32_t carried = os::datagram_bytes_max(one);
         if (is_bound && carried != 0) least = std::min(least, carried);
@@ -99,13 +99,13 @@ base::Result<std::unique_ptr<Rail>> Rail::open(std::uint32_t number,
                                                const Shared& shared) {
     std::unique_ptr<Rail> rail(new Rail(number, settings.nodes, shared));
     const auto bind = addresses_on(number, settings.config.rails, settings.bind);
-    transport::Transport::Options options;
+    Transport::Options options;
     options.bind.assign(bind.begin(), bind.end());
     options.ports = settings.config.ports;
     options.receive_bytes = settings.config.socket_bytes;
     options.faults = faults.of_rail(number);
-    options.lines = std::min(transport::Transport::lines_max, settings.nodes - 1);
-    auto transport = transport::Transport::open(options);
+    options.lines = std::min(Transport::lines_max, settings.nodes - 1);
+    auto transport = Transport::open(options);
     if (!transport.is_ok()) return std::move(transport).failure().within("opening the gateway");
     rail->transport_ = std::move(transport).value();
     if (auto status = rail->make_endpoint(settings, bind); !status.is_ok()) return status;

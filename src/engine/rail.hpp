@@ -15,7 +15,7 @@
 
 #include "engine/peer_book.hpp"
 #include "engine/settings.hpp"
-#include "transport/transport.hpp"
+#include "engine/transport.hpp"
 
 namespace acp::engine {
 
@@ -95,9 +95,9 @@ public:
     // Sends CLOSE to all peers, and closes the sockets.
     void close(Time now);
 
-    [[nodiscard]] transport::Transport& transport() noexcept { return *transport_; }
+    [[nodiscard]] Transport& transport() noexcept { return *transport_; }
 
-    [[nodiscard]] const transport::Transport& transport() const noexcept { return *transport_; }
+    [[nodiscard]] const Transport& transport() const noexcept { return *transport_; }
 
     [[nodiscard]] datagram::Endpoint& endpoint() noexcept { return *endpoint_; }
 
@@ -118,7 +118,7 @@ private:
     const NodeId nodes_;
     const Shared shared_;
     PeerBook book_;
-    std::unique_ptr<transport::Transport> transport_;
+    std::unique_ptr<Transport> transport_;
     std::unique_ptr<datagram::Endpoint> endpoint_;
     NodeId latest_ = ~0U;  // the node whose frames came last
 };

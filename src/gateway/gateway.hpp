@@ -83,7 +83,7 @@ public:
     //   wait_status  as waitpid gives it
     virtual void on_local_death(std::uint32_t slot, std::uint32_t wait_status) noexcept = 0;
 
-    // A memory file that holds a StatsBlock (stats/stats_block.hpp), for a process that observes
+    // A memory file that holds a StatsBlock (gateway/stats_block.hpp), for a process that observes
     // the job, such as acpstat.
     [[nodiscard]] virtual int stats_fd() const noexcept = 0;
 

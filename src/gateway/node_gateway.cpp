@@ -9,6 +9,7 @@
 #include "gateway/duties.hpp"
 #include "gateway/gateway.hpp"
 #include "gateway/perch.hpp"
+#include "gateway/stats_publisher.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_stay.hpp"
@@ -16,7 +17,6 @@
 #include "remote/gateway_rings.hpp"
 
 #include "engine/engine.hpp"
-#include "stats/stats_publisher.hpp"
 
 namespace acp::gateway {
 
@@ -69,9 +69,9 @@ public:
             settings, {&space_, &hazards_, &attach_, port_.get(), settings.operations}, *this);
         if (!core.is_ok()) return std::move(core).failure();
         core_ = std::move(core).value();
-        auto stats = stats::StatsPublisher::create(settings.node, settings.nodes, first_process_,
-                                                   segment_.shape().local_procs,
-                                                   stats::StatsPublisher::Owner::agent);
+        auto stats =
+            StatsPublisher::create(settings.node, settings.nodes, first_process_,
+                                   segment_.shape().local_procs, StatsPublisher::Owner::agent);
         if (!stats.is_ok()) return std::move(stats).failure();
         stats_.emplace(std::move(stats).value());
         duties_.emplace(segment_, *core_, settings.config.peer_timeout_ns,
@@ -229,8 +229,8 @@ private:
     os::CpuStay stay_;
     std::unique_ptr<engine::Engine> core_;
     std::optional<Duties> duties_;
-    std::optional<stats::StatsPublisher> stats_;
-    stats::StatsPublisher::Own own_;
+    std::optional<StatsPublisher> stats_;
+    StatsPublisher::Own own_;
     Time now_ = 0;
     bool is_dirty_ = true;  // something moved since the stats were published
 };

@@ -13,13 +13,13 @@
 
 #include "datagram/counters.hpp"
 #include "gateway/node_fate.hpp"
+#include "gateway/stats_publisher.hpp"
 #include "node/gateway_port.hpp"
 #include "node/loss.hpp"
 #include "os/clock.hpp"
 #include "os/secret_memory.hpp"
 
 #include "engine/engine.hpp"
-#include "stats/stats_publisher.hpp"
 
 namespace acp::gateway {
 
@@ -80,8 +80,8 @@ public:
         }
         process_ = segment_.shape().first_process;
         ended_.reserve(ends_min);
-        auto stats = stats::StatsPublisher::create(settings.node, settings.nodes, process_, 1,
-                                                   stats::StatsPublisher::Owner::rank);
+        auto stats = StatsPublisher::create(settings.node, settings.nodes, process_, 1,
+                                            StatsPublisher::Owner::rank);
         if (!stats.is_ok()) return std::move(stats).failure();
         stats_.emplace(std::move(stats).value());
         return {};
@@ -225,14 +225,13 @@ private:
     // The first address gets a free port, any one or of ACP_PORTS; on the other addresses another socket may
     // have this port, and then all addresses are tried again with another one. The settings are not
     // copied, because they hold a key that the caller wipes.
-    base::Status open_core(GatewaySettings& settings,
-                           const placement::LocalPlacement::Parts& parts) {
+    base::Status open_core(GatewaySettings& settings, const engine::LocalPlacement::Parts& parts) {
         const std::vector<Address> wished = settings.bind;
         base::PortRange ports = settings.config.ports;
         for (std::uint32_t attempt = 1;; ++attempt) {
             if (wished.size() > 1) {
                 settings.bind = {wished.front()};
-                auto probe = transport::Transport::open(
+                auto probe = engine::Transport::open(
                     {settings.bind, ports, settings.config.socket_bytes, {}});
                 if (!probe.is_ok()) return std::move(probe).failure();
                 const std::uint16_t port = probe.value()->addresses().front().port;
@@ -418,8 +417,8 @@ private:
     std::uint32_t process_ = 0;
     Time now_ = os::now_ns();  // start of the last round: precise enough for submitted commands
     std::unique_ptr<engine::Engine> core_;
-    std::optional<stats::StatsPublisher> stats_;
-    stats::StatsPublisher::Own own_;
+    std::optional<StatsPublisher> stats_;
+    StatsPublisher::Own own_;
     std::vector<remote::Ended> ended_;
     // By LinkInvocation::place; pages are taken as cells are written. Allocated at the start, so
     // that a process that is refused memory later can still call, and report so to the other nodes.

@@ -10,8 +10,8 @@
 #include "os/poll_set.hpp"
 #include "os/secret_memory.hpp"
 
+#include "engine/addresses.hpp"
 #include "operations/library_operations.hpp"
-#include "transport/addresses.hpp"
 
 namespace acp::agent {
 
@@ -47,7 +47,7 @@ Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
                                                std::span<const os::SocketAddress> addresses) {
     gateway::GatewaySettings settings = settings_of(plan, config);
     for (const os::SocketAddress& address : addresses) {
-        settings.bind.push_back(transport::as_address(address));
+        settings.bind.push_back(engine::as_address(address));
     }
     std::copy(key.bytes().begin(), key.bytes().end(), settings.job_key.begin());
     os::FileDescriptor own_key;
@@ -78,7 +78,7 @@ std::vector<int> Network::inherited() const {
 std::vector<os::SocketAddress> Network::addresses() const {
     std::vector<os::SocketAddress> addresses;
     for (const gateway::Address& address : gateway_->addresses()) {
-        addresses.push_back(transport::as_socket_address(address));
+        addresses.push_back(engine::as_socket_address(address));
     }
     return addresses;
 }
@@ -90,7 +90,7 @@ Status Network::set_peers(const launch::GatewayTable& peers) {
         std::vector<gateway::Address> row;
         std::vector<node::NodeAddress> known;
         for (const os::SocketAddress& address : peers[node].addresses) {
-            row.push_back(transport::as_address(address));
+            row.push_back(engine::as_address(address));
             known.push_back(std::bit_cast<node::NodeAddress>(address));
         }
         rows.push_back(std::move(row));

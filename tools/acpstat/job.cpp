@@ -14,11 +14,10 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "gateway/stats_publisher.hpp"
 #include "os/clock.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/standard_streams.hpp"
-
-#include "stats/stats_publisher.hpp"
 
 namespace acp::stat {
 
@@ -127,7 +126,7 @@ bool open_gateway(const Files& files, Gateway& gateway) {
     auto counters = os::open_for_reading(files.counters);
     if (!counters.is_ok() || !open_segment(files, gateway)) return false;
     auto block =
-        os::Mapping::map_shared_read_only(counters.value().get(), sizeof(stats::StatsBlock));
+        os::Mapping::map_shared_read_only(counters.value().get(), sizeof(gateway::StatsBlock));
     if (!block.is_ok()) return false;
     gateway.counters = std::move(block).value();
     return refresh(gateway);
@@ -167,9 +166,9 @@ std::vector<node::Doing> doings_of(const Gateway& gateway) {
 
 bool refresh(Gateway& gateway) {
     if (!gateway.has_counters) return true;
-    const auto& block = *reinterpret_cast<const stats::StatsBlock*>(gateway.counters.data());
+    const auto& block = *reinterpret_cast<const gateway::StatsBlock*>(gateway.counters.data());
     for (int i = 0; i < read_tries; ++i) {
-        if (stats::read_stats(block, gateway.values)) return true;
+        if (gateway::read_stats(block, gateway.values)) return true;
     }
     return false;
 }

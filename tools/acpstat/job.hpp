@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "gateway/stats_block.hpp"
 #include "node/awaited.hpp"
 #include "node/segment.hpp"
 #include "os/mapping.hpp"
-
-#include "stats/stats_block.hpp"
 
 namespace acp::stat {
 
@@ -31,7 +30,7 @@ struct Gateway {
         programs;  // of the node's ranks that have not ended, each once and in the order of ranks
     std::uint32_t first_process = 0;
     os::Mapping counters;  // a StatsBlock, mapped to be read
-    stats::StatsValues values{};
+    gateway::StatsValues values{};
 };
 
 // All gateways, and all nodes without one, of this machine that this user may look into, ordered by

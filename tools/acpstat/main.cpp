@@ -53,7 +53,7 @@ base::Result<std::vector<Gateway>> find_job(const Options& options) {
 
 int watch(const Options& options, std::vector<Gateway> gateways) {
     const bool is_terminal = os::is_terminal(standard_output);
-    std::map<int, stats::StatsValues> before;
+    std::map<int, gateway::StatsValues> before;
     for (int round = 0; options.count == 0 || round < options.count; ++round) {
         std::vector<Look> looks;
         for (const Gateway& its : gateways) {

@@ -14,17 +14,17 @@
 #include "datagram/counters.hpp"
 #include "router/counters.hpp"
 
+#include "engine/fault_injector.hpp"
+#include "engine/transport.hpp"
 #include "operations/operation_name.hpp"
-#include "transport/fault_injector.hpp"
-#include "transport/transport.hpp"
 
 namespace acp::stat {
 
 namespace {
 
 using base::Table;
-using stats::StatsPeer;
-using stats::StatsValues;
+using gateway::StatsPeer;
+using gateway::StatsValues;
 using Align = Table::Align;
 
 template <typename Counters, std::size_t count>
@@ -199,11 +199,11 @@ std::vector<std::pair<std::string, std::uint64_t>> troubles_of(const StatsValues
     add("command sent again: refused", routed.resends);
     add("command refused", routed.commands_refused);
     add("piece refused", routed.puts_refused);
-    const auto moved = counters_of<transport::TransportCounters>(values.tables.transport);
+    const auto moved = counters_of<engine::TransportCounters>(values.tables.transport);
     add("socket busy", moved.busy);
     add("socket unreachable", moved.unreachable);
     add("receive buffer full", values.receive_drops);
-    const auto faults = counters_of<transport::FaultCounters>(values.tables.faults);
+    const auto faults = counters_of<engine::FaultCounters>(values.tables.faults);
     add("injected loss", faults.lost + faults.blackholed);
     add("injected duplicate", faults.duplicated);
     add("injected corruption", faults.corrupted);

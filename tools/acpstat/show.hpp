@@ -15,7 +15,7 @@ namespace acp::stat {
 // first reading it shows the totals since the gateway's start.
 struct Look {
     const Gateway* now = nullptr;
-    const stats::StatsValues* before = nullptr;  // nullptr: the first look
+    const gateway::StatsValues* before = nullptr;  // nullptr: the first look
 };
 
 // One line per job: its name, nodes seen on this machine, processes.

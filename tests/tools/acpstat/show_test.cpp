@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 
+#include "engine/fault_injector.hpp"
 #include "some_gateways.hpp"
-#include "transport/fault_injector.hpp"
 
 namespace acp::stat {
 namespace {
@@ -72,7 +72,7 @@ TEST(AcpstatShow, lists_the_programs_of_all_nodes_each_once) {
 
 TEST(AcpstatShow, the_first_look_shows_everything_since_the_start) {
     std::vector<Gateway> all = one();
-    stats::StatsValues& values = all[0].values;
+    gateway::StatsValues& values = all[0].values;
     count(values, &datagram::EndpointCounters::datagrams_sent, 7);
     count(values, &datagram::EndpointCounters::bytes_sent, 2048);
     count(values, &datagram::EndpointCounters::datagrams_received, 5);
@@ -91,7 +91,7 @@ TEST(AcpstatShow, the_first_look_shows_everything_since_the_start) {
 TEST(AcpstatShow, later_looks_show_what_changed_per_second) {
     std::vector<Gateway> all = one();
     count(all[0].values, &datagram::EndpointCounters::datagrams_sent, 100);
-    const stats::StatsValues before = all[0].values;
+    const gateway::StatsValues before = all[0].values;
     count(all[0].values, &datagram::EndpointCounters::datagrams_sent, 150);
     all[0].values.updated_ns += 500'000'000;
     const auto lines = lines_of(job_text({{&all[0], &before}}));
@@ -103,7 +103,7 @@ TEST(AcpstatShow, later_looks_show_what_changed_per_second) {
 
 TEST(AcpstatShow, shows_each_peer_and_that_it_was_given_up) {
     std::vector<Gateway> all = one();
-    stats::StatsValues& values = all[0].values;
+    gateway::StatsValues& values = all[0].values;
     EXPECT_EQ(first_look(all).find("round trip"), std::string::npos)
         << "there is no peer, so no round trip";
     values.peer_count = 2;
@@ -129,9 +129,9 @@ nlohmann::json published(const std::vector<Gateway>& all) {
 TEST(AcpstatShow, more_peers_than_there_is_room_for_are_not_read) {
     std::vector<Gateway> all = one();
     all[0].values.peer_count = ~0U;
-    EXPECT_EQ(published(all)["nodes"][0]["peers"].size(), stats::stats_peers_max);
+    EXPECT_EQ(published(all)["nodes"][0]["peers"].size(), gateway::stats_peers_max);
     all[0].values.local_procs = ~0U;
-    EXPECT_EQ(published(all)["nodes"][0]["outstanding_of"].size(), stats::stats_slots_max);
+    EXPECT_EQ(published(all)["nodes"][0]["outstanding_of"].size(), gateway::stats_slots_max);
     EXPECT_FALSE(first_look(all).empty());
 }
 
@@ -148,7 +148,7 @@ TEST(AcpstatShow, names_everything_that_went_wrong_and_counts_it_as_dropped) {
     std::vector<Gateway> all = one();
     count(all[0].values, &datagram::EndpointCounters::wrong_tag, 2);
     count(all[0].values, &datagram::EndpointCounters::short_header, 3);
-    transport::FaultCounters faults;
+    engine::FaultCounters faults;
     faults.lost = 4;
     faults.blackholed = 1;
     std::memcpy(all[0].values.tables.faults.data(), &faults, sizeof faults);
@@ -163,7 +163,7 @@ TEST(AcpstatShow, names_everything_that_went_wrong_and_counts_it_as_dropped) {
 
 TEST(AcpstatShow, json_holds_what_the_gateway_published) {
     std::vector<Gateway> all = one();
-    stats::StatsValues& values = all[0].values;
+    gateway::StatsValues& values = all[0].values;
     values.peer_count = 1;
     values.peers[0].node = 1;
     values.peers[0].bytes_sent = 123;
@@ -204,10 +204,10 @@ bool is_described(const std::string& page, const std::string& name) {
 
 TEST(AcpstatShow, every_name_of_the_json_stands_in_the_manual_page) {
     std::vector<Gateway> all = one();
-    stats::StatsValues& values = all[0].values;
+    gateway::StatsValues& values = all[0].values;
     values.peer_count = 1;
     values.receive_drops = 1;
-    stats::StatsTables& tables = values.tables;
+    gateway::StatsTables& tables = values.tables;
     tables.datagram.fill(1);
     tables.router.fill(1);
     tables.transport.fill(1);

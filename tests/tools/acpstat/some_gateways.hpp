@@ -26,7 +26,7 @@ inline Gateway some_gateway(std::uint64_t job, std::uint32_t node, std::uint32_t
 }
 
 // Sets a counter of the endpoint by its name, as the gateway publishes it.
-inline void count(stats::StatsValues& values,
+inline void count(gateway::StatsValues& values,
                   std::uint64_t datagram::EndpointCounters::*member,
                   std::uint64_t value) {
     datagram::EndpointCounters counters;

@@ -14,7 +14,7 @@
 #include "os/clock.hpp"
 #include "os/datagram_socket.hpp"
 
-#include "transport/addresses.hpp"
+#include "engine/addresses.hpp"
 
 namespace acp::gateway {
 namespace {
@@ -25,7 +25,7 @@ constexpr Time second = 1'000'000'000;
 
 os::DatagramSocket open_socket() {
     os::DatagramSocket::Options options;
-    options.bind_to = transport::as_socket_address(ipv4(127, 0, 0, 1, 0));
+    options.bind_to = engine::as_socket_address(ipv4(127, 0, 0, 1, 0));
     auto socket = os::DatagramSocket::open(options);
     EXPECT_TRUE(socket.is_ok());
     return std::move(socket).value();
@@ -63,7 +63,7 @@ protected:
         ASSERT_TRUE(batch.is_ok());
         batch_.emplace(std::move(batch).value());
         for (NodeId node = 0; node < 2; ++node) {
-            book_.addresses[node] = transport::as_address(sides_[node].socket.address());
+            book_.addresses[node] = engine::as_address(sides_[node].socket.address());
         }
         for (NodeId node = 0; node < 2; ++node) {
             auto suite =
@@ -84,7 +84,7 @@ protected:
     // Sends a copy of a datagram to its receiver from the attacker's socket.
     void copy(NodeId to, std::span<const std::byte> bytes) {
         ++copied_;
-        stranger_.send_burst(transport::as_socket_address(book_.addresses[to]), bytes,
+        stranger_.send_burst(engine::as_socket_address(book_.addresses[to]), bytes,
                              static_cast<std::uint32_t>(bytes.size()), true);
     }
 
@@ -98,7 +98,7 @@ protected:
                 load<OuterHeader>(burst.data()).type == static_cast<std::uint8_t>(GetParam().first);
             const bool is_ahead = GetParam().second;
             if (is_of_kind && is_ahead) copy(1 - node, burst.first(out.segment_bytes));
-            side.socket.send_burst(transport::as_socket_address(out.to), burst, out.segment_bytes,
+            side.socket.send_burst(engine::as_socket_address(out.to), burst, out.segment_bytes,
                                    true);
             if (is_of_kind && !is_ahead) copy(1 - node, burst.first(out.segment_bytes));
         }
@@ -109,7 +109,7 @@ protected:
             Side& side = sides_[node];
             while (side.socket.receive_burst(*batch_) != 0) {
                 batch_->for_each([&](const os::SocketAddress& from, std::span<std::byte> bytes) {
-                    side.endpoint->on_datagram(os::now_ns(), transport::as_address(from), bytes);
+                    side.endpoint->on_datagram(os::now_ns(), engine::as_address(from), bytes);
                 });
             }
             if (side.endpoint->deadline() <= os::now_ns()) side.endpoint->on_timer(os::now_ns());

@@ -293,7 +293,7 @@ TEST_P(GatewayTest, it_counts_what_it_does_where_others_can_read_it) {
     const std::uint32_t last = job_.procs() - 1;
     ASSERT_EQ(job_.copy(0, job_.memory(last, false).address, job_.memory(0, false).address, 8000),
               Code::ok);
-    const stats::StatsValues values = job_.stats(0);
+    const gateway::StatsValues values = job_.stats(0);
     ASSERT_GT(values.peer_count, 0U);
     EXPECT_EQ(values.node, 0U);
     EXPECT_EQ(values.nodes, 3U);

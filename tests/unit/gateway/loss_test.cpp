@@ -82,7 +82,7 @@ TEST_P(LossTest, every_byte_arrives_and_every_atomic_runs_once) {
         job_.run(0, {Operation::copy, 0, back.address + mebibyte, target.address, bytes, 0, 0});
     EXPECT_EQ(third.code, Code::ok);
     EXPECT_EQ(std::memcmp(back.bytes + mebibyte, target.bytes, bytes), 0);
-    const stats::StatsValues values = job_.stats(0);
+    const gateway::StatsValues values = job_.stats(0);
     EXPECT_GT(values.tables.faults[0], 0U) << "no datagram went through the injector";
 }
 
@@ -115,7 +115,7 @@ TEST(CleanRun, no_datagram_is_dropped_for_want_of_a_receive_buffer) {
                   0);
     }
     for (std::uint32_t node = 0; node < job.procs(); ++node) {
-        const stats::StatsValues values = job.stats(node);
+        const gateway::StatsValues values = job.stats(node);
         EXPECT_EQ(values.receive_drops, 0U) << "node " << node;
     }
 }

@@ -186,9 +186,8 @@ TEST_F(OwnMeetingsOfNodes, fail_at_once_after_a_node_was_lost) {
 TEST(OwnGateway, listens_on_all_its_addresses_at_one_port) {
     Job job(of_ranks());
     Rank& rank = *job.process(0).rank;
-    const GatewaySettings settings =
-        listening_on({transport::emulated_address(40), transport::emulated_address(41),
-                      transport::emulated_address(42)});
+    const GatewaySettings settings = listening_on(
+        {engine::emulated_address(40), engine::emulated_address(41), engine::emulated_address(42)});
     auto made = OwnGateway::open(job.segment(0), rank.space, rank.hazards, settings);
     ASSERT_TRUE(made.is_ok()) << made.failure().message();
     const auto addresses = made.value()->addresses();
@@ -202,7 +201,7 @@ TEST(OwnGateway, names_an_address_that_no_port_makes_its_own) {
     Job job(of_ranks());
     Rank& rank = *job.process(0).rank;
     const GatewaySettings settings =
-        listening_on({transport::emulated_address(40), Address{{192, 0, 2, 1}, 0, 4}});
+        listening_on({engine::emulated_address(40), Address{{192, 0, 2, 1}, 0, 4}});
     auto made = OwnGateway::open(job.segment(0), rank.space, rank.hazards, settings);
     ASSERT_FALSE(made.is_ok());
     EXPECT_EQ(made.failure().code(), Code::system);

@@ -147,7 +147,7 @@ TEST(RailsSettings, a_gateway_with_fewer_addresses_than_rails_is_refused) {
     GatewaySettings settings;
     settings.nodes = 2;
     settings.first_process = {0, 1, 2};
-    settings.bind = {transport::emulated_address(0)};
+    settings.bind = {engine::emulated_address(0)};
     settings.config.rails = 2;
     const auto made = Gateway::open(segment, settings);
     ASSERT_FALSE(made.is_ok());

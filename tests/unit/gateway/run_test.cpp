@@ -71,9 +71,9 @@ TEST(GatewayRun, an_idle_gateway_does_nothing) {
     job.start_threads();
     ASSERT_EQ(job.copy(0, job.memory(3, false).address, job.memory(0, false).address, 8), Code::ok);
     rest();
-    const stats::StatsValues before = job.stats(0);
+    const gateway::StatsValues before = job.stats(0);
     for (int i = 0; i < 5; ++i) rest();
-    const stats::StatsValues after = job.stats(0);
+    const gateway::StatsValues after = job.stats(0);
     // A wakeup takes some microseconds: 0.2 % of a second are hundreds.
     EXPECT_LE(after.sleeps - before.sleeps, 20U);
     EXPECT_LE(after.turns - before.turns, 20'000U) << "it polls before it sleeps, but seldom";

@@ -13,7 +13,7 @@ protected:
     SettingsTest() : segment_(make_segment(JobOptions{}, 0)) {
         settings_.nodes = 2;
         settings_.first_process = {0, 1, 2};
-        settings_.bind = {transport::emulated_address(0)};
+        settings_.bind = {engine::emulated_address(0)};
     }
 
     base::Status open() {
@@ -43,7 +43,7 @@ TEST_F(SettingsTest, refuses_what_makes_no_job) {
     settings_.first_process = {0, 1, 2};
     settings_.bind.clear();
     EXPECT_EQ(open().code(), Code::argument);
-    settings_.bind.assign(engine::sockets_max + 1, transport::emulated_address(0));
+    settings_.bind.assign(engine::sockets_max + 1, engine::emulated_address(0));
     EXPECT_EQ(open().code(), Code::argument);
 }
 
@@ -93,26 +93,24 @@ TEST_F(SettingsTest, node_0_alone_reports_settings_that_weaken_the_whole_job) {
 }
 
 TEST_F(SettingsTest, it_listens_at_the_addresses_that_it_reports) {
-    settings_.bind = {transport::emulated_address(0), transport::emulated_address(700)};
+    settings_.bind = {engine::emulated_address(0), engine::emulated_address(700)};
     auto made = Gateway::open(segment_, settings_);
     ASSERT_TRUE(made.is_ok());
     const auto all = made.value()->addresses();
     ASSERT_EQ(all.size(), 2U);
     EXPECT_NE(all[0].port, 0U);
     EXPECT_NE(all[1].port, 0U);
-    EXPECT_EQ(all[1].ip, transport::emulated_address(700).ip);
+    EXPECT_EQ(all[1].ip, engine::emulated_address(700).ip);
 }
 
 TEST_F(SettingsTest, peers_must_be_as_many_as_nodes) {
     auto made = Gateway::open(segment_, settings_);
     ASSERT_TRUE(made.is_ok());
-    EXPECT_EQ(made.value()->set_peers({{transport::emulated_address(0)}}).code(), Code::argument);
-    EXPECT_EQ(made.value()->set_peers({{transport::emulated_address(0)}, {}}).code(),
-              Code::argument);
-    EXPECT_TRUE(
-        made.value()
-            ->set_peers({{transport::emulated_address(0)}, {transport::emulated_address(1)}})
-            .is_ok());
+    EXPECT_EQ(made.value()->set_peers({{engine::emulated_address(0)}}).code(), Code::argument);
+    EXPECT_EQ(made.value()->set_peers({{engine::emulated_address(0)}, {}}).code(), Code::argument);
+    EXPECT_TRUE(made.value()
+                    ->set_peers({{engine::emulated_address(0)}, {engine::emulated_address(1)}})
+                    .is_ok());
 }
 
 }  // namespace

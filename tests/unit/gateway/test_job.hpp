@@ -20,17 +20,17 @@
 
 #include "gateway/gateway.hpp"
 #include "gateway/own_gateway.hpp"
+#include "gateway/stats_publisher.hpp"
 #include "local/attach.hpp"
 #include "node/death.hpp"
 #include "node/node_table.hpp"
 #include "os/clock.hpp"
 #include "remote/ring_link.hpp"
 
-#include "stats/stats_publisher.hpp"
+#include "engine/addresses.hpp"
 #include "support/operation_library.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
-#include "transport/addresses.hpp"
 #include "unit/local/test_rank.hpp"
 #include "unit/remote/test_call.hpp"
 
@@ -240,16 +240,16 @@ public:
     node::Segment& segment(std::uint32_t node) { return segments_[node]; }
 
     // The current counters of a node.
-    stats::StatsValues stats(std::uint32_t node) {
+    gateway::StatsValues stats(std::uint32_t node) {
         const int fd = own_[node] ? own_[node]->stats_fd() : gateways_[node]->stats_fd();
-        const auto mapped = os::Mapping::map_shared(fd, sizeof(stats::StatsBlock));
+        const auto mapped = os::Mapping::map_shared(fd, sizeof(gateway::StatsBlock));
         EXPECT_TRUE(mapped.is_ok());
-        const auto& block = *reinterpret_cast<const stats::StatsBlock*>(mapped.value().data());
+        const auto& block = *reinterpret_cast<const gateway::StatsBlock*>(mapped.value().data());
         const std::uint64_t asked_ns = os::now_ns();
         own_[node] ? own_[node]->publish_stats() : gateways_[node]->publish_stats();
-        stats::StatsValues values;
+        gateway::StatsValues values;
         poll_until(
-            [&] { return stats::read_stats(block, values) && values.updated_ns >= asked_ns; });
+            [&] { return gateway::read_stats(block, values) && values.updated_ns >= asked_ns; });
         return values;
     }
 
@@ -304,7 +304,7 @@ private:
             settings.job_key[i] = static_cast<std::byte>(i * 7 + 1);
         }
         for (std::uint32_t rail = 0; rail < options_.config.rails; ++rail) {
-            settings.bind.push_back(transport::emulated_address(node));
+            settings.bind.push_back(engine::emulated_address(node));
             settings.bind.back().ip[1] = static_cast<std::uint8_t>(rail);
         }
         settings.config = options_.config;

@@ -8,13 +8,13 @@
 #include <memory>
 
 #include "base/status.hpp"
+#include "gateway/stats_block.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/mapping.hpp"
 
 #include "engine/engine.hpp"
-#include "stats/stats_block.hpp"
 
-namespace acp::stats {
+namespace acp::gateway {
 
 using datagram::NodeId;
 using datagram::Time;
@@ -71,4 +71,4 @@ private:
 // written, or if its writer is active at each of a few tries.
 [[nodiscard]] bool read_stats(const StatsBlock& block, StatsValues& into) noexcept;
 
-}  // namespace acp::stats
+}  // namespace acp::gateway

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses of emulated nodes, and what is loopback. One thread.
-#include "transport/addresses.hpp"
+#include "engine/addresses.hpp"
 
 #include <gtest/gtest.h>
 
-namespace acp::transport {
+namespace acp::engine {
 namespace {
 
 TEST(Addresses, keep_their_bytes_under_both_names) {
@@ -31,4 +31,4 @@ TEST(Addresses, emulated_nodes_have_loopback_addresses_of_their_own) {
 }
 
 }  // namespace
-}  // namespace acp::transport
+}  // namespace acp::engine

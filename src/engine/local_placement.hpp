@@ -3,7 +3,7 @@
 // kernel reaches private memory of a process in batches, or else its owner does on request. Checks all that arrives
 // from the network at the access. Knows no frame and no peer. Delivers completions only from flush() and poll(). A
 // copy within the node is done as a whole: the router cuts it into parts. One thread: the gateway's.
-// Tests: tests/unit/placement/local_placement_test.cpp.
+// Tests: tests/unit/engine/local_placement_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 #include "local/numbered_operation.hpp"
 #include "router/placement.hpp"
 
-#include "placement/attach_batch.hpp"
-#include "placement/owner_calls.hpp"
-#include "placement/settled.hpp"
+#include "engine/attach_batch.hpp"
+#include "engine/owner_calls.hpp"
+#include "engine/settled.hpp"
 
-namespace acp::placement {
+namespace acp::engine {
 
 class LocalPlacement final : public router::Placement {
 public:
@@ -107,4 +107,4 @@ private:
     Counts counts_;
 };
 
-}  // namespace acp::placement
+}  // namespace acp::engine

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bursts that wait for one socket's room stop no other socket. One thread.
-#include "transport/kept_bursts.hpp"
+#include "engine/kept_bursts.hpp"
 
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace acp::transport {
+namespace acp::engine {
 namespace {
 
 std::vector<std::byte> bytes_of(std::size_t count, int value) {
@@ -70,4 +70,4 @@ TEST(KeptBursts, go_in_their_order_and_from_where_the_kernel_stopped) {
 }
 
 }  // namespace
-}  // namespace acp::transport
+}  // namespace acp::engine

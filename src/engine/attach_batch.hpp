@@ -4,7 +4,7 @@
 // the bytes move, under a hazard line; a copy whose memory was unregistered before completes with Code::stale. Bytes to be written
 // are kept here, so the caller's may go. A copy that the kernel refuses though its process lives is returned to the
 // caller, who asks the owner. Knows no ticket's meaning. One thread: the gateway's.
-// Tests: tests/unit/placement/local_placement_test.cpp.
+// Tests: tests/unit/engine/local_placement_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 #include "local/attach.hpp"
 
-#include "placement/settled.hpp"
+#include "engine/settled.hpp"
 
-namespace acp::placement {
+namespace acp::engine {
 
 // Longer copies are moved by a call of their own, at once.
 inline constexpr std::uint64_t batched_bytes_max = 16ULL * 1024;
@@ -95,4 +95,4 @@ private:
     SettledList ended_{std::size_t{2} * local::attach_batch_max};
 };
 
-}  // namespace acp::placement
+}  // namespace acp::engine

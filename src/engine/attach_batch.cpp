@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Grouping copies by granule and direction, and moving a group by one call.
-#include "placement/attach_batch.hpp"
+#include "engine/attach_batch.hpp"
 
 #include <bit>
 #include <cstring>
 
 #include "node/word_sleepers.hpp"
 
-namespace acp::placement {
+namespace acp::engine {
 
 namespace {
 
@@ -91,4 +91,4 @@ void AttachBatch::move_alike(std::uint64_t& pending) {
     for (std::size_t i = 0; i < count; ++i) settle(*moved[i], moves[i].code);
 }
 
-}  // namespace acp::placement
+}  // namespace acp::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gathering the counters, and the sequence around their writing.
-#include "stats/stats_publisher.hpp"
+#include "gateway/stats_publisher.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "os/cpu.hpp"
 #include "os/memory_file.hpp"
 
-namespace acp::stats {
+namespace acp::gateway {
 
 static_assert(stats_peers_max == engine::Engine::recent_peers_max);
 
@@ -150,7 +150,7 @@ void StatsPublisher::fill_tables(StatsTables& tables, engine::Engine& core) {
     for (const auto& rail : core.rails()) {
         add_counters(rail->endpoint().counters(), tables.datagram);
         add_counters(rail->transport().counters(), tables.transport);
-        if (const transport::FaultCounters* faults = rail->transport().faults()) {
+        if (const engine::FaultCounters* faults = rail->transport().faults()) {
             add_counters(*faults, tables.faults);
         }
     }
@@ -181,4 +181,4 @@ bool read_stats(const StatsBlock& block, StatsValues& into) noexcept {
     return false;
 }
 
-}  // namespace acp::stats
+}  // namespace acp::gateway

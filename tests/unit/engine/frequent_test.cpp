@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frequent destinations are found in streams with known counts.
-#include "transport/frequent.hpp"
+#include "engine/frequent.hpp"
 
 #include <gtest/gtest.h>
 
-namespace acp::transport {
+namespace acp::engine {
 namespace {
 
 using datagram::Address;
@@ -63,4 +63,4 @@ TEST(FrequentDestinations, ports_distinguish_destinations) {
 }
 
 }  // namespace
-}  // namespace acp::transport
+}  // namespace acp::engine

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cutting into messages, keeping what found no room, and putting the pieces' ends together.
-#include "placement/owner_calls.hpp"
+#include "engine/owner_calls.hpp"
 
 #include <algorithm>
 #include <new>
 
-namespace acp::placement {
+namespace acp::engine {
 
 namespace {
 
@@ -241,4 +241,4 @@ void OwnerCalls::on_death(std::uint32_t slot) {
     forwarder_.on_death(slot);
 }
 
-}  // namespace acp::placement
+}  // namespace acp::engine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gateway's sockets under two endpoints of this thread: each receives what the other sends, a
 // sleeper is woken, and unavailable resources are named in the error. Over loopback.
-#include "transport/transport.hpp"
+#include "engine/transport.hpp"
 
 #include <gtest/gtest.h>
 #include <thread>
@@ -11,7 +11,7 @@
 #include "support/scoped_watchdog.hpp"
 #include "unit/datagram/test_net.hpp"
 
-namespace acp::transport {
+namespace acp::engine {
 namespace {
 
 using datagram::NodeId;
@@ -189,4 +189,4 @@ TEST(Transport, an_address_that_is_not_this_hosts_is_named) {
 }
 
 }  // namespace
-}  // namespace acp::transport
+}  // namespace acp::engine

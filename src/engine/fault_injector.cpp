@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws the fate of each datagram in a fixed order, so that a run with the same seed repeats all faults.
-#include "transport/fault_injector.hpp"
+#include "engine/fault_injector.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace acp::transport {
+namespace acp::engine {
 
 namespace {
 
@@ -153,4 +153,4 @@ Time FaultInjector::deadline() const noexcept {
     return first;
 }
 
-}  // namespace acp::transport
+}  // namespace acp::engine

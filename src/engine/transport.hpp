@@ -3,7 +3,7 @@
 // destinations most is sent to, which takes an eighth off a bare round trip. Delivers arriving
 // datagrams in bursts, sends the bursts of the endpoint, keeps those that the kernel had no room for while other sockets send, and
 // injects faults on request of the user. Knows no frame and no peer. Never blocks but in wait(). One thread, but wake() from any.
-// Tests: tests/unit/transport/transport_test.cpp.
+// Tests: tests/unit/engine/transport_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,12 @@
 #include "os/event.hpp"
 #include "os/poll_set.hpp"
 
-#include "transport/addresses.hpp"
-#include "transport/fault_injector.hpp"
-#include "transport/frequent.hpp"
-#include "transport/kept_bursts.hpp"
+#include "engine/addresses.hpp"
+#include "engine/fault_injector.hpp"
+#include "engine/frequent.hpp"
+#include "engine/kept_bursts.hpp"
 
-namespace acp::transport {
+namespace acp::engine {
 
 // What went through the sockets; a datagram of a burst counts.
 struct TransportCounters {
@@ -219,4 +219,4 @@ private:
     TransportCounters counters_;
 };
 
-}  // namespace acp::transport
+}  // namespace acp::engine

@@ -2,7 +2,7 @@
 // The placement over a node of two ranks that are objects of this process: every kind of memory,
 // reached by loads and stores, through the kernel, and by its owner; refusals, vanishing memory,
 // deaths. One thread polls for all.
-#include "placement/local_placement.hpp"
+#include "engine/local_placement.hpp"
 
 #include <cstring>
 #include <map>
@@ -17,7 +17,7 @@
 #include "unit/gateway/test_job.hpp"
 #include "unit/local/test_rank.hpp"
 
-namespace acp::placement::test {
+namespace acp::engine::test {
 namespace {
 
 using base::Code;
@@ -459,4 +459,4 @@ std::string name_of(const testing::TestParamInfo<Reached>& info) {
 INSTANTIATE_TEST_SUITE_P(by, PlacementTest, testing::ValuesIn(all_ways), name_of);
 
 }  // namespace
-}  // namespace acp::placement::test
+}  // namespace acp::engine::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The effects of the fault injector on datagrams, and their repetition with the same seed. One
 // thread.
-#include "transport/fault_injector.hpp"
+#include "engine/fault_injector.hpp"
 
 #include <array>
 #include <bit>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace acp::transport {
+namespace acp::engine {
 namespace {
 
 constexpr std::uint32_t datagram_bytes = 100;
@@ -205,4 +205,4 @@ TEST(FaultInjector, holds_no_more_than_its_limit_for_long) {
 }
 
 }  // namespace
-}  // namespace acp::transport
+}  // namespace acp::engine

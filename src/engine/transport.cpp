@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opening the sockets, choosing one for a destination, and sending.
-#include "transport/transport.hpp"
+#include "engine/transport.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "os/clock.hpp"
 #include "os/interfaces.hpp"
 
-namespace acp::transport {
+namespace acp::engine {
 
 namespace {
 
@@ -257,4 +257,4 @@ void Transport::close() noexcept {
     kept_ = {};
 }
 
-}  // namespace acp::transport
+}  // namespace acp::engine

@@ -3,7 +3,7 @@
 // atomics on it. Each is a message to the owner through a forwarder of the gateway's own slot.
 // Bounded: calls_max to one process, more are refused; a copy longer than a message is sent in pieces, and pieces of a put
 // without room in the mailbox are kept here. Knows no frame. One thread: the gateway's.
-// Tests: tests/unit/placement/local_placement_test.cpp.
+// Tests: tests/unit/engine/local_placement_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 #include "local/forwarder.hpp"
 #include "local/port.hpp"
 
-#include "placement/settled.hpp"
+#include "engine/settled.hpp"
 
-namespace acp::placement {
+namespace acp::engine {
 
 inline constexpr std::uint32_t calls_max = 64;  // requests in flight to one process
 
@@ -101,4 +101,4 @@ private:
     SettledList ended_{calls_max};
 };
 
-}  // namespace acp::placement
+}  // namespace acp::engine

@@ -15,7 +15,7 @@
 #include "local/space.hpp"
 #include "router/placement.hpp"
 
-namespace acp::placement {
+namespace acp::engine {
 
 using router::GlobalAddress;
 using router::Ticket;
@@ -90,4 +90,4 @@ private:
     std::optional<local::Hazards::Lease> lease_;  // used if all lines are taken
 };
 
-}  // namespace acp::placement
+}  // namespace acp::engine

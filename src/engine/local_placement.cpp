@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads and writes of bytes, and the delivery of completions. Commands: local_placement_run.cpp.
-#include "placement/local_placement.hpp"
+#include "engine/local_placement.hpp"
 
 #include <utility>
 
@@ -8,7 +8,7 @@
 #include "node/death.hpp"
 #include "node/word_sleepers.hpp"
 
-namespace acp::placement {
+namespace acp::engine {
 
 namespace {
 
@@ -254,4 +254,4 @@ void LocalPlacement::on_death(std::uint32_t slot) {
     if (owners_) owners_->on_death(slot);
 }
 
-}  // namespace acp::placement
+}  // namespace acp::engine

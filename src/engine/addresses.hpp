@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses as the gateway sees them: the same bytes under the names that os/ and datagram/ have for them, and
 // those of emulated nodes. Texts are in os/socket_address.hpp. Pure; any thread.
-// Tests: tests/unit/transport/addresses_test.cpp.
+// Tests: tests/unit/engine/addresses_test.cpp.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 #include "datagram/address.hpp"
 #include "os/socket_address.hpp"
 
-namespace acp::transport {
+namespace acp::engine {
 
 using datagram::Address;
 
@@ -37,4 +37,4 @@ inline constexpr std::uint32_t emulated_nodes_max = 62'500;
                           static_cast<std::uint8_t>(1 + node % 250), 0);
 }
 
-}  // namespace acp::transport
+}  // namespace acp::engine

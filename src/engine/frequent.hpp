@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the most frequent destinations in a stream of sends with a few counters: Misra and Gries, Finding
 // repeated elements (1982). A destination of more than one in (counters + 1) sends is found for sure; if all
-// destinations are equally frequent, none is. Pure; one thread. Tests: tests/unit/transport/frequent_test.cpp.
+// destinations are equally frequent, none is. Pure; one thread. Tests: tests/unit/engine/frequent_test.cpp.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "datagram/address.hpp"
 
-namespace acp::transport {
+namespace acp::engine {
 
 class FrequentDestinations {
 public:
@@ -44,4 +44,4 @@ private:
     std::array<Counter, counters> counters_;
 };
 
-}  // namespace acp::transport
+}  // namespace acp::engine

@@ -4,7 +4,7 @@
 // Untouched datagrams stay together in their burst; only a datagram with a fault is sent by itself. Knows no socket:
 // it passes datagrams to a function, which may refuse them for now. Holds at most held_datagrams_max datagrams; beyond
 // it they go at once. One thread.
-// Tests: tests/unit/transport/fault_injector_test.cpp.
+// Tests: tests/unit/engine/fault_injector_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include "base/random.hpp"
 #include "datagram/endpoint.hpp"
 
-namespace acp::transport {
+namespace acp::engine {
 
 using datagram::Time;
 using datagram::Transmit;
@@ -92,4 +92,4 @@ private:
     std::vector<Held> held_;        // sorted by arrival
 };
 
-}  // namespace acp::transport
+}  // namespace acp::engine

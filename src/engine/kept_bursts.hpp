@@ -2,7 +2,7 @@
 // Bursts that the kernel had no room for, per socket, so that other sockets still send. A socket keeps
 // per_socket_max bursts in order; later ones are dropped, as by a full queue of a network, and the endpoint
 // retransmits them. Memory is taken with the first burst of a socket. Knows no socket but its number. One
-// thread. Tests: tests/unit/transport/kept_bursts_test.cpp.
+// thread. Tests: tests/unit/engine/kept_bursts_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 #include "datagram/endpoint.hpp"
 
-namespace acp::transport {
+namespace acp::engine {
 
 class KeptBursts {
 public:
@@ -79,4 +79,4 @@ private:
     std::vector<std::deque<Burst>> sockets_;
 };
 
-}  // namespace acp::transport
+}  // namespace acp::engine

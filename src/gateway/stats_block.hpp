@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace acp::stats {
+namespace acp::gateway {
 
 inline constexpr std::uint64_t stats_magic = 0x41435034'47415445ULL;  // "ACP4GATE"
 inline constexpr std::uint32_t stats_version = 1;
@@ -76,4 +76,4 @@ static_assert(std::is_trivially_copyable_v<StatsValues> && std::is_standard_layo
 static_assert(sizeof(StatsPeer) == 80 && offsetof(StatsBlock, values) == 64);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-}  // namespace acp::stats
+}  // namespace acp::gateway

@@ -3,9 +3,9 @@
 #include "local/direct.hpp"
 #include "node/word_sleepers.hpp"
 
-#include "placement/local_placement.hpp"
+#include "engine/local_placement.hpp"
 
-namespace acp::placement {
+namespace acp::engine {
 
 namespace {
 
@@ -133,4 +133,4 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
                     0);
 }
 
-}  // namespace acp::placement
+}  // namespace acp::engine
