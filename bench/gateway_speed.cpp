@@ -28,6 +28,7 @@
 #include "os/cpu.hpp"
 #include "os/datagram_socket.hpp"
 
+#include "claims/library_claims.hpp"
 #include "engine/addresses.hpp"
 
 namespace {
@@ -98,7 +99,7 @@ struct Rank {
         shape.node = shape.first_process = node;
         shape.starter_bytes = starter_bytes;
         shape.datagram_bytes = 4096;
-        return need(node::Segment::create(shape));
+        return need(node::Segment::create(shape, acp::claims::library_claims()));
     }
 
     node::Segment segment;

@@ -21,6 +21,8 @@
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 
+#include "claims/library_claims.hpp"
+
 namespace {
 
 using namespace acp;
@@ -135,7 +137,7 @@ void measure(std::string_view kind) {
                                                     : kind == "bitmap" ? base::MailboxKind::bitmap
                                                                        : base::MailboxKind::mpsc);
     shape.datagram_bytes = is_udp ? node::udp_datagram_bytes : node::auto_datagram_bytes;
-    auto made = node::Segment::create(shape);
+    auto made = node::Segment::create(shape, acp::claims::library_claims());
     if (!made.is_ok()) Rank::check(std::move(made).failure());
     const node::Segment segment = std::move(made).value();
     auto& board = *reinterpret_cast<Board*>(segment.starter(0));

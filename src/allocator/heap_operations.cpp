@@ -33,7 +33,7 @@ bool has_heap(const local::OperationContext& context) noexcept {
 heap::Offset offset_in_heap(const local::Space& space,
                             std::uint32_t process,
                             GlobalAddress address) noexcept {
-    const GlobalAddress offset = address - space.claimed_address(process, node::Claim::heap_blocks);
+    const GlobalAddress offset = address - space.claimed_address(process, node::heap_blocks);
     return offset < space.segment().shape().heap_bytes ? offset : heap::no_block;
 }
 

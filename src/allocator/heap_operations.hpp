@@ -56,7 +56,7 @@ public:
     }
 
     [[nodiscard]] memory::GlobalAddress address_of(heap::Offset block) const noexcept {
-        return space_.claimed_address(heap_.process(), node::Claim::heap_blocks) + block;
+        return space_.claimed_address(heap_.process(), node::heap_blocks) + block;
     }
 
 private:

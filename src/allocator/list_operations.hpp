@@ -68,8 +68,7 @@ public:
     }
 
     [[nodiscard]] memory::GlobalAddress address_of(list::BlockNumber block) const noexcept {
-        return space_.claimed_address(heap_.process(), node::Claim::heap_blocks) +
-               list::offset_of(block);
+        return space_.claimed_address(heap_.process(), node::heap_blocks) + list::offset_of(block);
     }
 
     // The offset of a separate payload in this heap; no_block: it is in another heap.

@@ -29,23 +29,23 @@ void give_back(void* blocks, std::uint64_t offset, std::uint64_t bytes) noexcept
 }
 
 char* words_of(const node::Segment& segment, std::uint32_t owner) noexcept {
-    return segment.claimed(owner, node::Claim::heap_words);
+    return segment.claimed(owner, heap_words);
 }
 
 char* users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
-    return segment.claimed(owner, node::Claim::heap_users);
+    return segment.claimed(owner, table_users);
 }
 
 char* list_users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
-    return segment.claimed(owner, node::Claim::list_users);
+    return segment.claimed(owner, list_users);
 }
 
 char* sequence_users_of(const node::Segment& segment, std::uint32_t owner) noexcept {
-    return segment.claimed(owner, node::Claim::sequence_users);
+    return segment.claimed(owner, sequence_users);
 }
 
 char* blocks_of(const node::Segment& segment, std::uint32_t owner) noexcept {
-    return segment.claimed(owner, node::Claim::heap_blocks);
+    return segment.claimed(owner, node::heap_blocks);
 }
 
 // Whether a participant has nothing to recover, and no recovery of it has begun.
@@ -81,35 +81,35 @@ NodeHeap::NodeHeap(const node::Segment& segment,
       user_(hazards.slot()),
       blocks_(blocks_of(segment, owner)),
       gone_(reinterpret_cast<std::atomic<std::uint64_t>*>(
-          words_of(segment, owner) + node::heap_words(segment.shape()).gone_at())),
-      caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at(),
+          words_of(segment, owner) + heap_words_of(segment.shape()).gone_at())),
+      caches_(words_of(segment, owner) + heap_words_of(segment.shape()).caches_at(),
               hazards.has_membarrier() ? os::expedite : nullptr),
-      loans_(words_of(segment, owner) + node::heap_words(segment.shape()).loans_at(),
-             node::heap_words(segment.shape()).loans()),
-      owned_(words_of(segment, owner) + node::heap_words(segment.shape()).owned_at(),
-             node::heap_words(segment.shape()).shape().areas),
-      users_{users_of(segment, owner), node::heap_users(segment.shape())},
-      list_users_{list_users_of(segment, owner), node::heap_users(segment.shape())},
-      sequence_users_{sequence_users_of(segment, owner), node::heap_users(segment.shape())},
+      loans_(words_of(segment, owner) + heap_words_of(segment.shape()).loans_at(),
+             heap_words_of(segment.shape()).loans()),
+      owned_(words_of(segment, owner) + heap_words_of(segment.shape()).owned_at(),
+             heap_words_of(segment.shape()).shape().areas),
+      users_{users_of(segment, owner), heap_users_of(segment.shape())},
+      list_users_{list_users_of(segment, owner), heap_users_of(segment.shape())},
+      sequence_users_{sequence_users_of(segment, owner), heap_users_of(segment.shape())},
       heap_(words_of(segment, owner),
-            node::heap_words(segment.shape()).shape(),
+            heap_words_of(segment.shape()).shape(),
             {give_back, blocks_of(segment, owner)},
             hazards.has_membarrier() ? os::expedite : nullptr) {}
 
 void NodeHeap::clear(const node::Segment& segment, std::uint32_t owner) noexcept {
     if (segment.shape().heap_bytes == 0) return;
     // The ranges begin on a page, and each is the last one on its pages.
-    const auto clear_range = [&](node::Claim claim) {
-        char* const start = segment.claimed(owner, claim);
-        const std::uint64_t bytes = node::claim_bytes(claim, segment.shape());
+    const auto clear_range = [&](const node::ClaimedRange& range) {
+        char* const start = segment.claimed(owner, range);
+        const std::uint64_t bytes = segment.shape().claims.bytes(range);
         if (!os::give_back_shared(start, (bytes + page - 1) / page * page)) {
             std::memset(start, 0, bytes);
         }
     };
-    clear_range(node::Claim::heap_words);
-    clear_range(node::Claim::heap_users);
-    clear_range(node::Claim::list_users);
-    clear_range(node::Claim::sequence_users);
+    clear_range(heap_words);
+    clear_range(table_users);
+    clear_range(list_users);
+    clear_range(sequence_users);
     give_back(blocks_of(segment, owner), 0, segment.shape().heap_bytes);
 }
 

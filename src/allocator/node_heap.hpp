@@ -21,9 +21,7 @@
 #include "local/hazards.hpp"
 #include "node/segment.hpp"
 
-#include "list/layout.hpp"
-#include "sequence/layout.hpp"
-#include "table/layout.hpp"
+#include "allocator/heap_claims.hpp"
 
 namespace acp::allocator {
 

@@ -113,8 +113,7 @@ std::span<char> OwnedSequences::stage(const LentBlock& lent, std::uint64_t bytes
     if (offset != heap::no_block) stage_.emplace(heap_, offset, lent.process);
     const std::uint64_t usable = stage_ && stage_->is_there() ? heap_.usable_bytes(offset) : 0;
     if (usable < bytes || bytes == 0) return {};
-    return {space_.segment().claimed(space_.slot_of(process), node::Claim::heap_blocks) + offset,
-            usable};
+    return {space_.segment().claimed(space_.slot_of(process), node::heap_blocks) + offset, usable};
 }
 
 Code MakeSequence::check(const local::OperationCall<Input>& call,

@@ -64,7 +64,7 @@ public:
 
     // The address of an offset in this heap.
     [[nodiscard]] memory::GlobalAddress address_of(heap::Offset offset) const noexcept {
-        return space_.claimed_address(heap_.process(), node::Claim::heap_blocks) + offset;
+        return space_.claimed_address(heap_.process(), node::heap_blocks) + offset;
     }
 
     // The memory of a stage; empty: it is no block with room for the bytes, or not on loan.

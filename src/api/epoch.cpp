@@ -22,6 +22,7 @@
 #include "os/process.hpp"
 #include "os/shared_library.hpp"
 
+#include "claims/library_claims.hpp"
 #include "operations/library_operations.hpp"
 
 namespace acp::api {
@@ -46,7 +47,7 @@ base::Status contained(Body&& body) {
 
 base::Result<NodeEntry> open_node(const job::Identity& identity, const base::Config& config) {
     if (identity.is_launched()) return enter_node(identity);
-    auto segment = node::Segment::create(node::shape_for(config, 1));
+    auto segment = node::Segment::create(node::shape_for(config, 1), claims::library_claims());
     if (!segment.is_ok()) return std::move(segment).failure();
     return NodeEntry{std::move(segment).value(), {}};
 }

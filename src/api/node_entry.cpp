@@ -10,6 +10,8 @@
 #include "job/node_files.hpp"
 #include "os/memory_file.hpp"
 
+#include "claims/library_claims.hpp"
+
 namespace acp::api {
 
 namespace {
@@ -24,6 +26,9 @@ Result<NodeEntry> enter_by_inheritance(int file) {
     if (!copy.is_ok()) return std::move(copy).failure();
     auto segment = node::Segment::open(std::move(copy).value());
     if (!segment.is_ok()) return std::move(segment).failure();
+    if (auto status = segment.value().check_ranges(claims::library_claims()); !status.is_ok()) {
+        return status;
+    }
     if (!gateway::has_inherited_own_key(segment.value())) {
         return Status(Code::state, "the descriptor of the key for other nodes is not there");
     }
@@ -40,6 +45,9 @@ Result<NodeEntry> enter_by_request(const job::NodeSocket& socket) {
     auto segment =
         node::Segment::open(std::move(files[segment_file]), std::move(files[event_file]));
     if (!segment.is_ok()) return std::move(segment).failure();
+    if (auto status = segment.value().check_ranges(claims::library_claims()); !status.is_ok()) {
+        return status;
+    }
     return NodeEntry{std::move(segment).value(), std::move(files[key_file])};
 }
 

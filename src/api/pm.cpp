@@ -27,7 +27,7 @@ using base::Result;
 using base::Status;
 using pm::Context;
 
-static_assert(ACP_PM_CONTEXTS == node::pm_contexts);
+static_assert(ACP_PM_CONTEXTS == pm::pm_contexts);
 static_assert(ACP_PM_MESSAGE_BYTES == pm::message_bytes_max);
 
 struct PmCopy {

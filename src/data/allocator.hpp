@@ -98,7 +98,7 @@ public:
 
     // The address of the first block of the heap of a process.
     [[nodiscard]] GlobalAddress start_of(std::uint32_t process) const noexcept {
-        return space_.claimed_address(process, node::Claim::heap_blocks);
+        return space_.claimed_address(process, node::heap_blocks);
     }
 
     // The failure when a heap has no room for `bytes` bytes; 0: for what a container keeps besides elements.

@@ -12,16 +12,19 @@
 #include <cstdint>
 
 #include "memory/ga_layout.hpp"
-#include "node/claims.hpp"
+#include "node/segment.hpp"
 
 namespace acp::gma {
+
+inline constexpr node::ClaimedRange fetched_words{
+    .name = "old values of acp_fetch_...",
+    .bytes = [](const node::Shape&) -> std::uint64_t { return 4096; }};
 
 class FetchWords {
 public:
     static constexpr std::uint32_t count = 64;
 
-    //   memory   as many bytes as node::Claim::fetched_words has, on a line's boundary; must
-    //            outlive this
+    //   memory   as many bytes as fetched_words has, on a line's boundary; must outlive this
     //   address  the global address of the first of them
     FetchWords(char* memory, memory::GlobalAddress address) noexcept
         : memory_(memory), address_(address) {}
@@ -66,7 +69,7 @@ public:
 
 private:
     static constexpr std::uint64_t stride = 64;
-    static_assert(count * stride == node::claim_bytes(node::Claim::fetched_words, {}));
+    static_assert(count * stride == fetched_words.bytes({}));
 
     [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::uint32_t index) const noexcept {
         return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_ + index * stride));

@@ -112,8 +112,8 @@ Gma::Gma(node::Member& member,
       fast_(fast),
       opened_(std::move(opened)),
       registry_(*opened_.space, hazards),
-      local_ends_(member.segment().claimed(member.slot_index(), node::Claim::local_ends),
-                  opened_.space->claimed_address(opened_.space->process(), node::Claim::local_ends),
+      local_ends_(member.segment().claimed(member.slot_index(), local_ends_range),
+                  opened_.space->claimed_address(opened_.space->process(), local_ends_range),
                   registry_,
                   config.is_check_on ? std::make_unique<SourceWatch>(member.rank()) : nullptr),
       commands_(fast.marks, member, local_ends_),
@@ -166,13 +166,12 @@ Gma::Gma(node::Member& member,
                       fast.marks,
                       config,
                       *opened_.space),
-      fetcher_(
-          {member.segment().claimed(member.slot_index(), node::Claim::fetched_words),
-           opened_.space->claimed_address(opened_.space->process(), node::Claim::fetched_words)},
-          issuer_,
-          completion_,
-          registry_,
-          service_) {
+      fetcher_({member.segment().claimed(member.slot_index(), fetched_words),
+                opened_.space->claimed_address(opened_.space->process(), fetched_words)},
+               issuer_,
+               completion_,
+               registry_,
+               service_) {
     fast_.view = opened_.space->view();
     fast_.slots = &member.segment().slot(0);
     fast_.view.inline_bytes_max = config.inline_bytes_max;

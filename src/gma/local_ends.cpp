@@ -22,7 +22,7 @@ LocalEnds::LocalEnds(char* memory,
                      std::unique_ptr<SourceWatch> watch)
     : memory_(memory), address_(address), registry_(registry), watch_(std::move(watch)) {
     registered_.reserve(registered_max);
-    static_assert(offset_of(block_count) == node::claim_bytes(node::Claim::local_ends, {}));
+    static_assert(offset_of(block_count) == local_ends_range.bytes({}));
 }
 
 // The index of a bit that was set; `none` when none is.

@@ -29,9 +29,13 @@
 #include "gma/source_watch.hpp"
 #include "local/registry.hpp"
 #include "memory/command.hpp"
-#include "node/claims.hpp"
+#include "node/segment.hpp"
 
 namespace acp::gma {
+
+inline constexpr node::ClaimedRange local_ends_range{
+    .name = "bytes of acp_put and acp_get on their way",
+    .bytes = [](const node::Shape&) -> std::uint64_t { return 64 * 256 + 32 * 4096; }};
 
 class LocalEnds {
 public:
@@ -56,8 +60,7 @@ public:
         char* block = nullptr;  // nullptr: it is a registration
     };
 
-    //   memory    as many bytes as node::Claim::local_ends has, on a line's boundary; must outlive
-    //             this
+    //   memory    as many bytes as local_ends_range has, on a line's boundary; must outlive this
     //   address   the global address of the first of them
     //   registry  of this process; must outlive this
     //   watch     is notified of the end of each command with a loan; nullptr: none

@@ -152,7 +152,7 @@ base::Status PointerIssuer::give_address(const PointerCopy& copy, Handle order, 
 base::Result<LocalEnds::Loan> PointerIssuer::lend(const PointerCopy& copy, Handle order) {
     const LocalEnds::End& end = copy.end;
     if (end.bytes == 0) {  // any memory does
-        return LocalEnds::Loan{0, space_.claimed_address(space_.process(), node::Claim::local_ends),
+        return LocalEnds::Loan{0, space_.claimed_address(space_.process(), local_ends_range),
                                nullptr};
     }
     if (end.memory == nullptr) {

@@ -139,7 +139,7 @@ const char* Routes::name_of_forwarding() const noexcept {
 Path Routes::path(GlobalAddress target, GlobalAddress source) {
     // A pointer is reached by this process as its own shared memory is: it moves the bytes itself,
     // or they pass through there.
-    const GlobalAddress own = space_.claimed_address(space_.process(), node::Claim::local_ends);
+    const GlobalAddress own = space_.claimed_address(space_.process(), local_ends_range);
     if (target == 0 && source != 0) target = own;
     if (source == 0 && target != 0) source = own;
     local::Hazards::Lease lease(hazards_);

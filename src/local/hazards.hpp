@@ -102,7 +102,7 @@ public:
     void wait_until_unnamed(const std::function<bool(memory::GlobalAddress)>& is_named) const;
 
     // When this returns, every thread of the node has passed a full barrier: either the caller sees
-    // the name that a thread set, here or in a layer's words (local/hazard_words.hpp), or the
+    // the name that a thread set, here, or the
     // thread sees all that the caller wrote before this call.
     void order_with_readers() const noexcept;
 

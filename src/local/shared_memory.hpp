@@ -53,7 +53,7 @@ struct SharedRange {
 // The blocks of the heap of a process.
 [[nodiscard]] inline SharedRange heap_memory(const node::Segment& segment,
                                              std::uint32_t slot) noexcept {
-    return {segment.claimed(slot, node::Claim::heap_blocks), segment.shape().heap_bytes};
+    return {segment.claimed(slot, node::heap_blocks), segment.shape().heap_bytes};
 }
 
 // The global address of a buffer in the caller's starter memory or heap; 0: it is other memory.
@@ -65,7 +65,7 @@ struct SharedRange {
         return space.starter_address(space.process()) + starter.place_of(memory);
     const SharedRange heap = heap_memory(space.segment(), space.slot());
     if (!heap.has(memory, bytes)) return 0;
-    return space.claimed_address(space.process(), node::Claim::heap_blocks) + heap.place_of(memory);
+    return space.claimed_address(space.process(), node::heap_blocks) + heap.place_of(memory);
 }
 
 // The pointer by which this process reaches memory of a process of this node.
@@ -77,8 +77,7 @@ struct SharedRange {
     const std::uint32_t slot = space.slot_of(process);
     const std::uint64_t in_starter = address - space.starter_address(process);
     if (in_starter < segment.shape().starter_bytes) return segment.starter(slot) + in_starter;
-    return segment.claimed(slot) +
-           (address - space.claimed_address(process, static_cast<node::Claim>(0)));
+    return segment.claimed(slot) + (address - space.claimed_start(process));
 }
 
 }  // namespace acp::local

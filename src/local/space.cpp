@@ -33,9 +33,7 @@ base::Status Space::open(const node::Segment& segment,
     view_.table = segment.tables();
     view_.base = segment.base();
     process_ = shape.first_process + slot;
-    for (std::uint32_t claim = 0; claim < claim_offsets_.size(); ++claim)
-        claim_offsets_[claim] = node::claim_offset(static_cast<node::Claim>(claim), shape);
-    claimed_bytes_ = node::addressed_bytes(shape);
+    claimed_bytes_ = shape.claims.addressed_end();
     claims_granule_ = static_cast<std::uint32_t>(layout_.granules_for(shape.starter_bytes));
     shared_room_ = shared_granules() * layout_.granule_bytes();
     window_row_ = OwnRow::in_table(segment, slot);

@@ -203,11 +203,15 @@ public:
         return layout_.segment_start(process, 0, shared_generation);
     }
 
+    // The address of the first range that layers claim.   process < procs
+    [[nodiscard]] GlobalAddress claimed_start(std::uint32_t process) const noexcept {
+        return layout_.segment_start(process, claims_granule_, shared_generation);
+    }
+
     // The address of the first byte of a range that a layer claims.   process < procs
     [[nodiscard]] GlobalAddress claimed_address(std::uint32_t process,
-                                                node::Claim claim) const noexcept {
-        return layout_.segment_start(process, claims_granule_, shared_generation) +
-               claim_offsets_[static_cast<std::uint32_t>(claim)];
+                                                const node::ClaimedRange& range) const noexcept {
+        return claimed_start(process) + shape_.claims.offset(range);
     }
 
     // The number of granules of each process that its shared segments take; registrations come
@@ -334,8 +338,6 @@ private:
     std::uint32_t slot_ = 0;
     std::uint32_t rank_ = 0;
     std::uint32_t process_ = 0;
-    // node::claim_offset() of each range
-    std::array<std::uint64_t, node::claimed_ranges.size()> claim_offsets_{};
     std::uint64_t claimed_bytes_ = 0;   // bytes that layers claim in each process
     std::uint32_t claims_granule_ = 0;  // first granule after the starter memory, in each process
     std::uint64_t shared_room_ = 0;     // bytes before the first registration, in each process

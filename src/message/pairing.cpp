@@ -64,7 +64,7 @@ Status name_partner(const node::Segment& segment,
 }
 
 void Pairing::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
-    std::memset(segment.claimed(slot, node::Claim::channel_map), 0, sizeof(GlobalAddress));
+    std::memset(segment.claimed(slot, channel_map), 0, sizeof(GlobalAddress));
 }
 
 Result<std::optional<Introduction>> Pairing::match(const ChannelName& name,
@@ -185,7 +185,7 @@ Result<data::ContainerName> Pairing::map_of(std::uint32_t process) {
         const auto known = maps_.find(process);
         if (known != maps_.end()) return known->second;
     }
-    const GlobalAddress word = gma_.space().claimed_address(process, node::Claim::channel_map);
+    const GlobalAddress word = gma_.space().claimed_address(process, channel_map);
     auto directory = gma_.fetch<std::uint64_t, Operation::add>(word, {0, 0});
     if (!directory.is_ok()) return std::move(directory).failure();
     auto map = directory.value() != 0 ? Result<data::ContainerName>(data::ContainerName{

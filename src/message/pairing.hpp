@@ -26,6 +26,10 @@
 
 namespace acp::message {
 
+inline constexpr node::ClaimedRange channel_map{
+    .name = "where channels find their partners",
+    .bytes = [](const node::Shape&) -> std::uint64_t { return node::claim_alignment; }};
+
 enum class Side : std::uint16_t { sender, receiver };
 
 [[nodiscard]] constexpr Side other(Side side) noexcept {

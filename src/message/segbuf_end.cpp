@@ -81,7 +81,7 @@ std::atomic<std::uint64_t>& SegbufEnd::own_word(std::uint64_t index) const noexc
 // A pointer into the heap of this process.
 char* SegbufEnd::pointer_to(GlobalAddress address) const noexcept {
     const local::Space& space = tools_->gma.space();
-    return space.segment().claimed(space.slot(), node::Claim::heap_blocks) +
+    return space.segment().claimed(space.slot(), node::heap_blocks) +
            (address - tools_->allocator.start_of(space.process()));
 }
 
@@ -133,7 +133,7 @@ Status SegbufEnd::prepare(std::uint64_t& where) {
     // The destination's buffer, if it lies in memory that all processes of the node have mapped.
     const auto in_starter =
         static_cast<std::uint64_t>(ring_.buffer - space.segment().starter(space.slot()));
-    const char* const heap = space.segment().claimed(space.slot(), node::Claim::heap_blocks);
+    const char* const heap = space.segment().claimed(space.slot(), node::heap_blocks);
     const auto in_heap = static_cast<std::uint64_t>(ring_.buffer - heap);
     if (memory::is_within(in_starter, space.segment().shape().starter_bytes, bytes)) {
         where = space.starter_address(space.process()) + in_starter;
@@ -292,7 +292,7 @@ void SegbufEnd::probe() {
     probed_at_ns_ = now_ns;
     // To a word that is never freed: the partner's block is freed once it has taken this end's last
     // word.
-    add(tools_->gma.space().claimed_address(partner(), node::Claim::channel_map), 0);
+    add(tools_->gma.space().claimed_address(partner(), channel_map), 0);
 }
 
 // Adds to a word of the partner's process.

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "node/claims.hpp"
 #include "sync/bell.hpp"
 #include "sync/doorbell_bitmap.hpp"
 #include "sync/inbox.hpp"
@@ -204,7 +205,7 @@ struct Shape {
     std::uint32_t local_procs = 1;             // processes of this node
     std::uint32_t machine_procs = 1;           // processes of this machine (all emulated nodes)
     std::uint64_t starter_bytes = 0;           // per rank
-    std::uint64_t heap_bytes = 0;              // per rank, limit; a multiple of heap::area_bytes
+    std::uint64_t heap_bytes = 0;              // per rank, limit; a multiple of heap_step_bytes
     std::uint32_t mailbox_kind = 0;            // base::MailboxKind
     std::uint32_t intranode = 0;               // base::IntraNode
     std::uint32_t datagram_bytes = 0;          // payload of one mailbox cell, resolved (never 0)
@@ -218,6 +219,7 @@ struct Shape {
     std::uint32_t is_network_named = 0;  // acprun --net or --netns
     // How long a node may be silent before it is given up, for messages: ACP_PEER_TIMEOUT
     std::uint32_t peer_timeout_ms = 10'000;
+    Claims claims = {};  // set by Segment::create
 };
 
 // The data that a meeting of all nodes gathers from the processes, besides their arrival.

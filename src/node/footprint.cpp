@@ -27,7 +27,7 @@ constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
 std::uint64_t table_start_bytes(const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
     const std::uint64_t granules = addresses.granules_for(shape.starter_bytes) +
-                                   addresses.granules_for(addressed_bytes(shape));
+                                   addresses.granules_for(shape.claims.addressed_end());
     return whole_pages(granules * sizeof(memory::TableEntry));
 }
 
@@ -63,7 +63,9 @@ std::uint64_t mailbox_start_bytes(const Shape& shape) {
 
 }  // namespace
 
-std::vector<FootprintPart> footprint_of(const Shape& shape) {
+std::vector<FootprintPart> footprint_of(const Shape& wanted, ClaimedRanges ranges) {
+    Shape shape = wanted;
+    shape.claims = Claims::of(shape, ranges);
     const SegmentLayout layout = SegmentLayout::of(shape);
     const std::uint64_t n = shape.local_procs;
     const std::uint64_t slots = layout.ranks - layout.slots;
@@ -108,6 +110,7 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     // The heaps' share of the claimed ranges: blocks, and the words and caches beside them.
     Shape without_heaps = shape;
     without_heaps.heap_bytes = 0;
+    without_heaps.claims = Claims::of(without_heaps, ranges);
     const SegmentLayout without = SegmentLayout::of(without_heaps);
     const std::uint64_t others = without.failures - without.claims;
     parts.push_back({"ranges of layers", "acp_fetch_...", others, 0, 0});

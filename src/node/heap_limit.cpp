@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "heap/control.hpp"
 #include "memory/ga_layout.hpp"
 
 namespace acp::node {
@@ -28,14 +27,14 @@ std::uint64_t heap_bytes_for(const base::Config& config,
                              std::uint32_t machine_procs,
                              const HeapRoom& room) {
     if (config.heap_bytes != base::heap_automatic) {
-        return (config.heap_bytes + heap::area_bytes - 1) / heap::area_bytes * heap::area_bytes;
+        return (config.heap_bytes + heap_step_bytes - 1) / heap_step_bytes * heap_step_bytes;
     }
     // Each process of a node maps all its heaps.
     const std::uint64_t shared =
         std::min({room.memory_bytes / 2, room.address_space_bytes / 4, room.file_bytes / 2});
     const std::uint64_t own =
         std::min({shared / machine_procs, addressable_bytes(procs), heap_bytes_max});
-    return own / heap::area_bytes * heap::area_bytes;
+    return own / heap_step_bytes * heap_step_bytes;
 }
 
 }  // namespace acp::node

@@ -14,6 +14,8 @@
 namespace acp::node {
 
 inline constexpr std::uint64_t heap_bytes_max = 1ULL << 40;
+// The size of a heap is a multiple of this (heap::area_bytes).
+inline constexpr std::uint64_t heap_step_bytes = std::uint64_t{1} << 20;
 
 // Limits of the system that matter to heaps.
 struct HeapRoom {

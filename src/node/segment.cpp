@@ -138,9 +138,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Shape, has_own_gateways),
     offsetof(Shape, cipher),
     offsetof(Shape, peer_timeout_ms),
-    claimed_bytes(Shape{}),
-    heap_words({.heap_bytes = heap::area_bytes}).bytes(),
-    sizeof(table::Participant<std::atomic>),
+    sizeof(Claims),
     offsetof(memory::TableEntry, start),
     offsetof(memory::TableEntry, base),
     offsetof(memory::TableEntry, bytes),
@@ -239,9 +237,8 @@ SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
     layout.tables = place(n * memory::granules_per_process * sizeof(memory::TableEntry));
     layout.mailbox_stride = round_up(MailboxLayout::of(shape).bytes_per_slot, page);
     layout.mailboxes = place(slots * layout.mailbox_stride);
-    layout.claim_stride = round_up(claimed_bytes(shape), page);
-    layout.claims =
-        place(n * layout.claim_stride + (has_gateway ? gateway_claimed_bytes(shape) : 0));
+    layout.claim_stride = round_up(shape.claims.end(), page);
+    layout.claims = place(n * layout.claim_stride);
     layout.failures = place(n * sizeof(UnreportedEntry));
     layout.starter_stride = round_up(std::max<std::uint64_t>(shape.starter_bytes, 1), page);
     layout.starters = place(n * layout.starter_stride);
@@ -270,10 +267,12 @@ std::uint64_t layout_hash() noexcept {
     return hash_of(std::array{NodeTable::bytes(1), NodeTable::bytes(2)}, hash);
 }
 
-base::Result<Segment> Segment::create(const Shape& shape) {
-    if (auto status = check(shape); !status.is_ok()) {
+base::Result<Segment> Segment::create(const Shape& wanted, ClaimedRanges ranges) {
+    if (auto status = check(wanted); !status.is_ok()) {
         return status;
     }
+    Shape shape = wanted;
+    shape.claims = Claims::of(shape, ranges);
     Segment segment;
     segment.layout_ = SegmentLayout::of(shape);
     auto file = os::create_memory_file(Segment::file_name, segment.layout_.total);
@@ -313,6 +312,12 @@ base::Result<Segment> Segment::create(const Shape& shape) {
 
 namespace {
 
+base::Status another_build() {
+    return {base::Code::mismatch,
+            "this process and its launcher use different builds of ACP: use the acprun that was "
+            "installed with the library the program is linked to"};
+}
+
 // Calls visit(start, bytes) for the claimed memory of each process behind the first bytes of its
 // heap. Those first bytes are used first, so a leak check that reads them finds most of what
 // programs keep there.
@@ -321,7 +326,7 @@ void visit_reserved(char* claims, std::uint64_t stride, const Shape& shape, Visi
     constexpr std::uint64_t first_bytes = std::uint64_t{8} << 20;
     if (shape.heap_bytes == 0) return;
     const std::uint64_t from =
-        claim_offset(Claim::heap_blocks, shape) + std::min(first_bytes, shape.heap_bytes);
+        shape.claims.offset(heap_blocks) + std::min(first_bytes, shape.heap_bytes);
     for (std::uint32_t slot = 0; slot < shape.local_procs; ++slot) {
         visit(claims + slot * stride + from, stride - from);
     }
@@ -348,6 +353,10 @@ base::Status Segment::open_ranges() const {
     return opened;
 }
 
+base::Status Segment::check_ranges(ClaimedRanges ranges) const {
+    return Claims::of(shape(), ranges) == shape().claims ? base::Status() : another_build();
+}
+
 // Maps the file, control block first: it holds the shape, which determines the file's length.
 base::Status Segment::map(bool is_written) {
     file_identity_ = os::identity_of_file(file_.get());
@@ -362,9 +371,7 @@ base::Status Segment::map(bool is_written) {
     const auto& control = *reinterpret_cast<const ControlBlock*>(head.value().data());
     if (control.magic != segment_magic || control.version != segment_version ||
         control.shape.layout_hash != layout_hash()) {
-        return {base::Code::mismatch,
-                "this process and its launcher use different builds of ACP: use the acprun that "
-                "was installed with the library the program is linked to"};
+        return another_build();
     }
     layout_ = SegmentLayout::of(control.shape);
     auto mapping = map_part(layout_.total);

@@ -34,6 +34,12 @@ inline constexpr std::uint64_t hazards_stride =
 // this shift.
 inline constexpr std::uint64_t hazards_shift = 29 * sizeof(memory::HazardLine);
 
+// The heap of a process: the first range, on a page.
+inline constexpr ClaimedRange heap_blocks{
+    .name = "blocks of acp_malloc",
+    .bytes = [](const Shape& shape) -> std::uint64_t { return shape.heap_bytes; },
+    .alignment = 4096};
+
 // The offset of each part in bytes from the segment's start; each part starts on a page.
 struct SegmentLayout {
     std::uint64_t slots = 0;  // Slot[slots_of(shape)]
@@ -58,6 +64,7 @@ struct SegmentLayout {
     static constexpr std::uint64_t rings_stride = 89ULL * 4096;
     static_assert(rings_stride >= RingLayout::bytes && rings_stride < RingLayout::bytes + 4096);
 
+    //   shape  its claims are set
     [[nodiscard]] static SegmentLayout of(const Shape& shape) noexcept;
 };
 
@@ -80,10 +87,10 @@ public:
 
     Segment() noexcept = default;
 
-    // Makes the segment of a node. Errors: argument (a shape out of range), memory (the starter
+    // Makes the segment of a node, with the ranges that layers claim. Errors: argument (a shape out of range), memory (the starter
     // memories do not fit: the message names requested, available and limit; above a quarter of the
     // machine's memory they are left sparse instead and was_left_sparse() returns true), system.
-    static base::Result<Segment> create(const Shape& shape);
+    static base::Result<Segment> create(const Shape& shape, ClaimedRanges ranges = {});
 
     // Maps a segment made by another process.
     //   gateway_event  the event that wakes the node's gateway; empty: this process has inherited
@@ -91,6 +98,10 @@ public:
     // Errors: mismatch (another build), system (there is no such event), limit.
     static base::Result<Segment> open(os::FileDescriptor file,
                                       os::FileDescriptor gateway_event = {});
+
+    // Whether this library claims the ranges with which another process made the segment. Errors:
+    // mismatch (another build).
+    [[nodiscard]] base::Status check_ranges(ClaimedRanges ranges) const;
 
     // Maps a segment made by another process read-only, for a tool that observes a running job.
     // Errors: as open().
@@ -174,14 +185,13 @@ public:
         return base() + layout_.mailboxes + slot * layout_.mailbox_stride;
     }
 
-    // The first byte of the memory claimed for a process, one range after the other. The gateway
-    // has only the ranges that say so.
+    // The first byte of the memory claimed for a process, one range after the other.
     [[nodiscard]] char* claimed(std::uint32_t slot) const noexcept {
         return base() + layout_.claims + slot * layout_.claim_stride;
     }
 
-    [[nodiscard]] char* claimed(std::uint32_t slot, Claim claim) const noexcept {
-        return claimed(slot) + claim_offset(claim, shape());
+    [[nodiscard]] char* claimed(std::uint32_t slot, const ClaimedRange& range) const noexcept {
+        return claimed(slot) + shape().claims.offset(range);
     }
 
     [[nodiscard]] UnreportedEntry& unreported(std::uint32_t slot) const noexcept {

@@ -35,7 +35,7 @@ public:
     Contexts(const Contexts&) = delete;
     Contexts& operator=(const Contexts&) = delete;
 
-    //   number  < node::pm_contexts
+    //   number  < pm_contexts
     // Errors: state (it is open), memory, unsupported. Throws std::bad_alloc.
     base::Result<ContextHandle> open(std::uint32_t number);
 
@@ -49,7 +49,7 @@ public:
     // nullptr: no open context has this handle.
     [[nodiscard]] Context* find(ContextHandle handle) const noexcept {
         const std::uint64_t index = (handle & index_mask) - std::uint64_t{1};
-        if (index >= node::pm_contexts || entries_[index].handle != handle) return nullptr;
+        if (index >= pm_contexts || entries_[index].handle != handle) return nullptr;
         return entries_[index].context.get();
     }
 
@@ -78,7 +78,7 @@ private:
 
     [[nodiscard]] const ContextEntry* entry_of(ContextHandle handle) const noexcept {
         const std::uint64_t index = (handle & index_mask & ~per_peer_bit) - std::uint64_t{1};
-        if (index >= node::pm_contexts || entries_[index].handle != handle) return nullptr;
+        if (index >= pm_contexts || entries_[index].handle != handle) return nullptr;
         return &entries_[index];
     }
 
@@ -89,7 +89,7 @@ private:
     Registrations registrations_;
     std::mutex mutex_;
     std::uint64_t opened_;
-    std::array<ContextEntry, node::pm_contexts> entries_;
+    std::array<ContextEntry, pm_contexts> entries_;
 };
 
 }  // namespace acp::pm

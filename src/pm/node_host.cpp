@@ -25,8 +25,7 @@ NodeHost::NodeHost(gma::Gma& gma, data::Allocator& allocator, std::uint32_t cont
                                             : sync::WriteLease<>::Fence::by_each) {}
 
 void NodeHost::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
-    std::memset(segment.claimed(slot, node::Claim::pm_pools), 0,
-                node::pm_contexts * sizeof(std::uint64_t));
+    std::memset(segment.claimed(slot, pm_pools), 0, pm_contexts * sizeof(std::uint64_t));
 }
 
 void NodeHost::barrier() noexcept {
@@ -85,12 +84,11 @@ void NodeHost::ring_all() const noexcept {
 
 std::atomic<std::uint64_t>& NodeHost::pool_word(std::uint32_t process) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(
-        space_.segment().claimed(space_.slot_of(process), node::Claim::pm_pools))[context_];
+        space_.segment().claimed(space_.slot_of(process), pm_pools))[context_];
 }
 
 GlobalAddress NodeHost::pool_word_address(std::uint32_t process) const noexcept {
-    return space_.claimed_address(process, node::Claim::pm_pools) +
-           context_ * sizeof(std::uint64_t);
+    return space_.claimed_address(process, pm_pools) + context_ * sizeof(std::uint64_t);
 }
 
 char* NodeHost::pool_of(std::uint32_t process) const noexcept {
@@ -101,7 +99,7 @@ char* NodeHost::pool_of(std::uint32_t process) const noexcept {
 }
 
 char* NodeHost::pointer_to(std::uint32_t process, GlobalAddress address) const noexcept {
-    return space_.segment().claimed(space_.slot_of(process), node::Claim::heap_blocks) +
+    return space_.segment().claimed(space_.slot_of(process), node::heap_blocks) +
            (address - allocator_.start_of(process));
 }
 

@@ -18,6 +18,15 @@
 
 namespace acp::pm {
 
+// The most contexts of PM messages.
+inline constexpr std::uint64_t pm_contexts = 16;
+
+inline constexpr node::ClaimedRange pm_pools{
+    .name = "where contexts of PM messages have their pools",
+    .bytes = [](const node::Shape&) -> std::uint64_t {
+        return pm_contexts * sizeof(std::uint64_t);
+    }};
+
 // The word of a process with the address of its pool for a context, or pool_not_open. An address is
 // a multiple of 64; its lower bits are flags: the context was closed; the block belongs to a
 // PerPeerContext.

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/segment.hpp"
 #include "os/cpu.hpp"
 #include "sync/lines.hpp"
 #include "team/signature.hpp"
@@ -38,6 +39,15 @@ inline constexpr std::uint32_t board_depth = 8;
 inline constexpr std::uint64_t board_chunk_bytes = 32768;  // the longest payload of a round
 inline constexpr std::uint32_t board_places_max = 1024;    // members on a node
 inline constexpr std::uint32_t nobody = ~std::uint32_t{0};
+
+// Bytes of the board of a member of a team.
+inline constexpr std::uint64_t world_board_bytes = std::uint64_t{258} * 1024;
+
+inline constexpr node::ClaimedRange world_board{
+    .name = "what the team of all ranks shows its members",
+    .bytes = [](const node::Shape& shape) -> std::uint64_t {
+        return shape.procs == 1 ? 0 : world_board_bytes;
+    }};
 
 using RoundNumber = std::uint64_t;
 

@@ -61,8 +61,8 @@ private:
 // The word of a process of this node; nullptr: the job has one process, which has no board.
 [[nodiscard]] inline std::atomic<std::uint64_t>* meeting_word(const node::Segment& segment,
                                                               std::uint32_t slot) noexcept {
-    if (node::claim_bytes(node::Claim::world_board, segment.shape()) == 0) return nullptr;
-    return &reinterpret_cast<BoardBlock*>(segment.claimed(slot, node::Claim::world_board))->meeting;
+    if (segment.shape().claims.bytes(world_board) == 0) return nullptr;
+    return &reinterpret_cast<BoardBlock*>(segment.claimed(slot, world_board))->meeting;
 }
 
 // Shows a call while it lives.

@@ -12,8 +12,7 @@ namespace acp::team {
 
 node::AwaitedCall MeetingWatch::look(std::uint32_t process, std::uint64_t now_ns) {
     const memory::GlobalAddress at =
-        gma_.space().claimed_address(process, node::Claim::world_board) +
-        offsetof(BoardBlock, meeting);
+        gma_.space().claimed_address(process, world_board) + offsetof(BoardBlock, meeting);
     std::uint64_t word = 0;
     if (!data::get(gma_, &word, at, sizeof word).is_ok()) word = 0;
     if (process != process_ || word != word_) {

@@ -29,9 +29,8 @@ constexpr std::int64_t reason_within_ns = 1'000'000'000;
 // A pointer into memory of a process of this node.
 char* pointer_to(const gma::Gma& gma, std::uint32_t process, GlobalAddress address) noexcept {
     const local::Space& space = gma.space();
-    const std::uint64_t offset =
-        address - space.claimed_address(process, static_cast<node::Claim>(0));
-    return space.segment().claimed(space.slot_of(process)) + offset;
+    return space.segment().claimed(space.slot_of(process)) +
+           (address - space.claimed_start(process));
 }
 
 std::vector<char*> near_blocks(const gma::Gma& gma,

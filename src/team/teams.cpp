@@ -20,7 +20,7 @@ using base::Status;
 namespace {
 
 constexpr std::uint64_t board_alignment = 64;
-static_assert(board_bytes <= node::world_board_bytes);
+static_assert(board_bytes <= world_board_bytes);
 
 // Polls before a waiting thread enters the full wait: many where each rank has a CPU of its own,
 // few where ranks share CPUs.
@@ -57,8 +57,8 @@ Teams::Teams(gma::Gma& gma,
       entries_(handles_made) {}
 
 void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
-    if (node::claim_bytes(node::Claim::world_board, segment.shape()) == 0) return;
-    std::memset(segment.claimed(slot, node::Claim::world_board), 0, sizeof(BoardBlock));
+    if (segment.shape().claims.bytes(world_board) == 0) return;
+    std::memset(segment.claimed(slot, world_board), 0, sizeof(BoardBlock));
 }
 
 Status Teams::no_such_team() {
@@ -104,7 +104,7 @@ TeamHandle Teams::world() {
     for (std::uint32_t rank = 0; rank < procs; ++rank) {
         const std::uint32_t process = space.segment().process_of(rank);
         members[rank] = {process, node_of(process)};
-        boards[rank] = space.claimed_address(process, node::Claim::world_board);
+        boards[rank] = space.claimed_address(process, world_board);
     }
     auto made = add(Membership(members, space.rank()), std::move(boards), node::awaited_world_team);
     if (!made.is_ok()) throw std::bad_alloc();

@@ -11,6 +11,7 @@
 #include "os/terminal.hpp"
 
 #include "agent.hpp"
+#include "claims/library_claims.hpp"
 #include "tokens.hpp"
 
 namespace acp::agent {
@@ -131,7 +132,7 @@ Status Agent::make_segment() {
     shape.has_own_gateways = has_one_rank_each && may_be_own ? 1 : 0;
     shape.cipher = plan_.cipher;
     shape.is_network_named = plan_.is_network_named() ? 1 : 0;
-    auto segment = node::Segment::create(shape);
+    auto segment = node::Segment::create(shape, claims::library_claims());
     if (!segment.is_ok()) return std::move(segment).failure();
     segment_ = std::move(segment).value();
     // Waiting ranks read it, and leave the search for deaths to this agent. relaxed: they start after this store.

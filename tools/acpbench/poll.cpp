@@ -10,6 +10,7 @@
 #include "local/port.hpp"
 #include "node/segment.hpp"
 
+#include "claims/library_claims.hpp"
 #include "experiment.hpp"
 #include "job.hpp"
 #include "output.hpp"
@@ -39,8 +40,8 @@ public:
         config.mailbox = kind;
         config.datagram_bytes = 1408;
         config.starter_bytes = 4096;
-        auto segment =
-            node::Segment::create(node::shape_for(config, static_cast<std::uint32_t>(ranks)));
+        auto segment = node::Segment::create(
+            node::shape_for(config, static_cast<std::uint32_t>(ranks)), claims::library_claims());
         if (!segment.is_ok()) give_up(std::string(segment.failure().message()));
         segment_ = std::move(segment).value();
         for (int slot = 0; slot < ranks; ++slot) {

@@ -11,6 +11,7 @@
 #include "node/mailbox_layout.hpp"
 #include "node/segment.hpp"
 
+#include "claims/library_claims.hpp"
 #include "engine/footprint.hpp"
 
 namespace acp::acpinfo {
@@ -59,7 +60,7 @@ Total total_of(const std::vector<node::FootprintPart>& parts) {
 }
 
 std::vector<node::FootprintPart> parts_of(const node::Shape& shape, std::uint32_t rails) {
-    std::vector<node::FootprintPart> parts = node::footprint_of(shape);
+    std::vector<node::FootprintPart> parts = node::footprint_of(shape, claims::library_claims());
     // The heaps have a line of their own below the table: the memory that they may take exceeds all
     // other parts by far.
     std::erase_if(parts, [](const node::FootprintPart& part) { return part.name == "heaps"; });

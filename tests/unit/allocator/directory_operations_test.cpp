@@ -48,8 +48,8 @@ protected:
     }
 
     [[nodiscard]] char* memory_of(std::uint64_t address) const {
-        return node_.claimed(0, node::Claim::heap_blocks) +
-               (address - owner_.space.claimed_address(0, node::Claim::heap_blocks));
+        return node_.claimed(0, node::heap_blocks) +
+               (address - owner_.space.claimed_address(0, node::heap_blocks));
     }
 
     [[nodiscard]] DirectoryHead head_at(std::uint64_t address) const {

@@ -116,8 +116,8 @@ TEST_F(HeapOperationsTest, refuses_what_is_malformed) {
 }
 
 TEST_F(HeapOperationsTest, reaches_nothing_outside_of_the_heap) {
-    const auto start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
-    const auto beside = owner_.space.claimed_address(1, node::Claim::heap_blocks);
+    const auto start = owner_.space.claimed_address(0, node::heap_blocks);
+    const auto beside = owner_.space.claimed_address(1, node::heap_blocks);
     for (const std::uint64_t wrong : {std::uint64_t{0}, start - 16, start + heap_bytes, beside}) {
         ASSERT_EQ(run(local::operation_number<FreeBlocks>, {of_program, wrong}), Code::ok);
         EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::outside)) << wrong;
@@ -182,7 +182,7 @@ TEST_F(LoanTest, a_block_that_an_operation_uses_is_freed_when_it_has_ended) {
 }
 
 TEST_F(LoanTest, lends_without_a_loan_where_there_is_no_room_for_it) {
-    const std::uint32_t most = node::heap_words(node_.shape()).loans();
+    const std::uint32_t most = heap_words_of(node_.shape()).loans();
     for (std::uint32_t i = 0; i < most; ++i) EXPECT_EQ(lend(1).process, 1U);
     const LentBlock last = lend(1);
     EXPECT_EQ(last.process, NodeHeap::nobody);
@@ -233,8 +233,8 @@ TEST_F(LoanTest, no_block_takes_the_place_of_another_one_for_a_process_that_has_
 TEST_F(HeapOperationsTest, clears_a_part_of_a_block) {
     ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 300'000}), Code::ok);
     const std::uint64_t block = words().front();
-    char* const memory = node_.claimed(0, node::Claim::heap_blocks) +
-                         (block - owner_.space.claimed_address(0, node::Claim::heap_blocks));
+    char* const memory = node_.claimed(0, node::heap_blocks) +
+                         (block - owner_.space.claimed_address(0, node::heap_blocks));
     std::memset(memory, 'x', 300'000);
     ASSERT_EQ(run(local::operation_number<ClearBlock>, {block, 5, 299'000}), Code::ok);
     EXPECT_EQ(memory[4], 'x');
@@ -250,7 +250,7 @@ TEST_F(HeapOperationsTest, clears_and_frees_nothing_but_what_the_request_may) {
               Code::address);
     EXPECT_EQ(run(local::operation_number<ClearBlock>, {block + 16, 0, 8}), Code::address);
     NodeHeap heap(node_, 0, owner_.hazards);
-    const auto start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const auto start = owner_.space.claimed_address(0, node::heap_blocks);
     const std::uint64_t part = start + heap.allocate(0, 1'000, 16, BlockOwner::container);
     const std::uint64_t separate = start + heap.allocate(0, 1'000, 16, BlockOwner::separate);
     const auto as_byte = [](heap::Freed freed) { return static_cast<std::byte>(freed); };
@@ -271,8 +271,8 @@ TEST_F(HeapOperationsTest, reports_words_that_contradict_each_other) {
     ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 100'000}), Code::ok);
     ASSERT_EQ(run(local::operation_number<CheckHeap>, Words()), Code::ok);
     EXPECT_TRUE(result_.empty());
-    const heap::Control<> control(node_.claimed(0, node::Claim::heap_words),
-                                  node::heap_words(node_.shape()).shape());
+    const heap::Control<> control(node_.claimed(0, heap_words),
+                                  heap_words_of(node_.shape()).shape());
     control.unit(0).store(~std::uint64_t{0}, std::memory_order_relaxed);
     ASSERT_EQ(run(local::operation_number<CheckHeap>, Words()), Code::ok);
     EXPECT_FALSE(result_.empty());

@@ -98,8 +98,7 @@ protected:
         NodeHeap heap(node_, process, owner_.hazards);
         const heap::Offset block =
             heap.allocate(0, text.size(), alignment_least, BlockOwner::separate);
-        std::memcpy(node_.claimed(process, node::Claim::heap_blocks) + block, text.data(),
-                    text.size());
+        std::memcpy(node_.claimed(process, node::heap_blocks) + block, text.data(), text.size());
         const list::ApartPayload apart{apart_address(process, list::number_of(block)), text.size()};
         EXPECT_EQ(
             run(number_of<InsertElement>, ListMessage().add(ListInsert{list, {}, 0, 1}).add(apart)),
@@ -340,7 +339,7 @@ TEST_F(ListOperationsTest, an_element_is_changed_under_the_name_of_its_own_list_
     push(list, "b");
     const Position others = push(other, "c");
     const list::BlockNumber number =
-        list::number_of(list - owner_.space.claimed_address(0, node::Claim::heap_blocks));
+        list::number_of(list - owner_.space.claimed_address(0, node::heap_blocks));
     const Position head{number, list::mark::of_list(number)};
     for (const Position& wrong : {element, Position{element.node, 0}, head}) {
         EXPECT_EQ(run(number_of<EraseElements>, ListMessage().add(other).add(wrong)), Code::ok);
@@ -377,10 +376,10 @@ TEST_F(ListOperationsTest, an_element_is_changed_under_the_name_of_its_own_list_
 TEST_F(ListOperationsTest, what_is_no_list_is_stale) {
     const std::uint64_t list = make();
     ASSERT_EQ(run(number_of<DestroyList>, ListMessage().add(list)), Code::ok);
-    const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const std::uint64_t start = owner_.space.claimed_address(0, node::heap_blocks);
     for (const std::uint64_t address :
          {list, list + 16, list + 1, std::uint64_t{0}, start + list_heap_bytes - 16,
-          ~std::uint64_t{0}, owner_.space.claimed_address(1, node::Claim::heap_blocks)}) {
+          ~std::uint64_t{0}, owner_.space.claimed_address(1, node::heap_blocks)}) {
         EXPECT_EQ(run(number_of<DestroyList>, ListMessage().add(address)), Code::stale) << address;
         EXPECT_EQ(run(number_of<InsertElement>, ListMessage().add(ListInsert{address, {}, 0, 0})),
                   Code::stale);

@@ -29,8 +29,7 @@ TEST(NodeHeapTest, takes_back_what_a_process_that_is_gone_held) {
         }
         ASSERT_NE(kept, heap::no_block);
         const node::Shape shape = node.shape();
-        const heap::Control<> control(node.claimed(0, node::Claim::heap_words),
-                                      node::heap_words(shape).shape());
+        const heap::Control<> control(node.claimed(0, heap_words), heap_words_of(shape).shape());
         control.cache(heap::caches_of(1).first).is_at_work.store(1);
         NodeHeap heap(survivor.segment, 0, survivor.hazards);
         const std::uint64_t before = heap::usage_of(control).unit_bytes;
@@ -51,8 +50,8 @@ TEST(NodeHeapTest, takes_back_what_a_process_that_is_gone_held) {
 TEST(NodeHeapTest, a_cache_that_a_dead_process_had_taken_over_is_freed) {
     const node::Segment node = local::test::make_node(4, 4, heap_bytes);
     local::test::Owner survivor(node, 2);
-    const heap::CachePlaces places(node.claimed(0, node::Claim::heap_words) +
-                                   node::heap_words(node.shape()).caches_at());
+    const heap::CachePlaces places(node.claimed(0, heap_words) +
+                                   heap_words_of(node.shape()).caches_at());
     const heap::CacheNumber idle = heap::caches_of(0).first;
     const heap::CacheNumber dead = heap::caches_of(1).first;
     const heap::CacheNumber other = heap::caches_of(3).first;
@@ -72,8 +71,8 @@ TEST(NodeHeapTest, a_cache_that_a_dead_process_had_taken_over_is_freed) {
 TEST(NodeHeapTest, a_cache_that_two_dead_processes_had_taken_over_is_freed) {
     const node::Segment node = local::test::make_node(4, 4, heap_bytes);
     local::test::Owner survivor(node, 2);
-    const heap::CachePlaces places(node.claimed(0, node::Claim::heap_words) +
-                                   node::heap_words(node.shape()).caches_at());
+    const heap::CachePlaces places(node.claimed(0, heap_words) +
+                                   heap_words_of(node.shape()).caches_at());
     const heap::CacheNumber idle = heap::caches_of(0).first;
     ASSERT_NE(places.take_over(idle, heap::caches_of(1).first), nullptr);
     ASSERT_NE(places.take_over(idle, heap::caches_of(3).first, places.taker_of(idle)), nullptr);
@@ -92,7 +91,7 @@ TEST(NodeHeapTest, a_reused_block_has_no_trace_of_its_last_free) {
          {std::uint64_t{1}, std::uint64_t{900}, std::uint64_t{70'000}}) {
         const heap::Offset block = heap.allocate(0, bytes, alignment_least);
         auto* const words =
-            reinterpret_cast<std::uint64_t*>(node.claimed(0, node::Claim::heap_blocks) + block);
+            reinterpret_cast<std::uint64_t*>(node.claimed(0, node::heap_blocks) + block);
         heap.note_signed(block);
         words[0] = words[1] = ~std::uint64_t{0};
         ASSERT_EQ(heap.free(0, block), heap::Freed::done);
@@ -135,10 +134,10 @@ protected:
     const node::Segment node_ = local::test::make_node(1, 1, heap_bytes);
     local::test::Owner owner_{node_, 0};
     NodeHeap heap_{owner_.segment, 0, owner_.hazards};
-    const heap::Control<> control_{node_.claimed(0, node::Claim::heap_words),
-                                   node::heap_words(node_.shape()).shape()};
-    const heap::CachePlaces places_{node_.claimed(0, node::Claim::heap_words) +
-                                    node::heap_words(node_.shape()).caches_at()};
+    const heap::Control<> control_{node_.claimed(0, heap_words),
+                                   heap_words_of(node_.shape()).shape()};
+    const heap::CachePlaces places_{node_.claimed(0, heap_words) +
+                                    heap_words_of(node_.shape()).caches_at()};
     const heap::CacheNumber own_ = heap::caches_of(0).first + thread;
 };
 
@@ -203,7 +202,7 @@ TEST_F(AtOnceTest, frees_no_part_of_a_container_and_wipes_what_one_has_signed) {
     EXPECT_EQ(heap_.free(thread, part), heap::Freed::of_container);
     const heap::Offset block = allocate();
     auto* const words =
-        reinterpret_cast<std::uint64_t*>(node_.claimed(0, node::Claim::heap_blocks) + block);
+        reinterpret_cast<std::uint64_t*>(node_.claimed(0, node::heap_blocks) + block);
     heap_.note_signed(block);
     words[0] = words[1] = ~std::uint64_t{0};
     ASSERT_EQ(heap_.free(thread, block), heap::Freed::done);

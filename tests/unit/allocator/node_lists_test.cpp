@@ -129,8 +129,8 @@ TEST_F(NodeListsTest, bytes_in_another_heap_stay_while_a_process_recovers_that_h
         (void)make_apart(lists, 0, "bytes");
     }
     node::mark_dead(node_, 1, 9);
-    const heap::Control<> control(node_.claimed(0, node::Claim::heap_words),
-                                  node::heap_words(node_.shape()).shape());
+    const heap::Control<> control(node_.claimed(0, heap_words),
+                                  heap_words_of(node_.shape()).shape());
     auto& recoverer = control.cache(heap::caches_of(1).first).recoverer;
     // Process 0, which is alive.
     recoverer.store(1, std::memory_order_relaxed);

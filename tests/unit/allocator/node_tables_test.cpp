@@ -158,8 +158,8 @@ TEST_F(NodeTablesTest, a_process_killed_in_a_recovery_that_others_finished_leaks
 TEST_F(NodeTablesTest, a_cache_returns_to_its_thread_when_its_taker_is_dead) {
     const table::BlockNumber table = make(64);
     replace_often(heap_, table, 100);
-    const heap::CachePlaces places(node_.claimed(0, node::Claim::heap_words) +
-                                   node::heap_words(node_.shape()).caches_at());
+    const heap::CachePlaces places(node_.claimed(0, heap_words) +
+                                   heap_words_of(node_.shape()).caches_at());
     const heap::CacheNumber own = heap::caches_of(0).first;
     ASSERT_NE(places.take_over(own, heap::caches_of(1).first), nullptr);
     EXPECT_EQ(heap_.usage(0).blocks, 201U) << "it lives, and has them";

@@ -82,7 +82,7 @@ protected:
     }
 
     char* memory(std::uint64_t address) {
-        return owner_.segment.claimed(0, node::Claim::heap_blocks) +
+        return owner_.segment.claimed(0, node::heap_blocks) +
                offset_in_heap(owner_.space, 0, address);
     }
 
@@ -226,7 +226,7 @@ TEST_F(SequenceOperationsTest, what_is_malformed_is_refused_and_changes_nothing)
     const SequenceName deque = make(SequenceKind::deque);
     push(vector, "text");
     const LentBlock stage{allocate(100)};
-    const std::uint64_t room = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const std::uint64_t room = owner_.space.claimed_address(0, node::heap_blocks);
     const SequenceName foreign{vector.address, SequenceKind::deque};
     for (const SequenceName& wrong : {foreign, SequenceName{0, SequenceKind::vector},
                                       SequenceName{vector.address + 64, SequenceKind::vector},

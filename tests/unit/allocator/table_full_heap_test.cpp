@@ -21,8 +21,8 @@ protected:
         }
         words_.put.mode = PutMode::insert;
         words_.block.address = allocate(block_bytes);
-        const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
-        std::memcpy(node_.claimed(0, node::Claim::heap_blocks) + (words_.block.address - start) +
+        const std::uint64_t start = owner_.space.claimed_address(0, node::heap_blocks);
+        std::memcpy(node_.claimed(0, node::heap_blocks) + (words_.block.address - start) +
                         Record::head_bytes,
                     key_.data(), key_.size());
     }
@@ -81,9 +81,9 @@ TEST_F(FullHeapTest, an_entry_that_cannot_be_cleared_without_room_is_reported_an
                   Effect::done);
     }
     const std::uint64_t table = make(4);
-    const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const std::uint64_t start = owner_.space.claimed_address(0, node::heap_blocks);
     const auto& head = *reinterpret_cast<const table::Head<std::atomic>*>(
-        node_.claimed(0, node::Claim::heap_blocks) + (table - start));
+        node_.claimed(0, node::heap_blocks) + (table - start));
     const auto is_growing = [&head] {
         return table::Root::unpacked(head.root.load(std::memory_order_relaxed)).is_growing();
     };

@@ -140,7 +140,7 @@ TEST_F(TableOperationsTest, a_block_that_was_filled_becomes_an_entry_or_is_freed
     const std::uint64_t table = make();
     const std::string key = "key";
     const std::string value(2'000, 'v');
-    const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const std::uint64_t start = owner_.space.claimed_address(0, node::heap_blocks);
     const auto put_block = [&](PutMode mode, std::uint64_t value_bytes) {
         EXPECT_EQ(run<AllocateBlocks>(
                       Message()
@@ -150,8 +150,7 @@ TEST_F(TableOperationsTest, a_block_that_was_filled_becomes_an_entry_or_is_freed
         BlockWords words{};
         words.put.mode = mode;
         words.block.address = told<std::uint64_t>();
-        char* const place =
-            node_.claimed(0, node::Claim::heap_blocks) + (words.block.address - start);
+        char* const place = node_.claimed(0, node::heap_blocks) + (words.block.address - start);
         std::memcpy(place + Record::head_bytes, value.data(), value.size());
         std::memcpy(place + Record::head_bytes + value.size(), key.data(), key.size());
         return run<PutBlock>(Message().add(request_of(table, key, value_bytes)).add(words));
@@ -230,10 +229,10 @@ TEST_F(TableOperationsTest, what_is_no_table_of_this_identity_is_stale) {
     const std::uint64_t table = make();
     ASSERT_EQ(destroy(table), Code::ok);
     EXPECT_EQ(run<GiveTable>(Message().add(TableToGive{{other, id}, id + 1})), Code::ok);
-    const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const std::uint64_t start = owner_.space.claimed_address(0, node::heap_blocks);
     for (const std::uint64_t address :
          {table, table + 64, other, std::uint64_t{0}, start + heap_bytes - 64, ~std::uint64_t{0},
-          owner_.space.claimed_address(1, node::Claim::heap_blocks)}) {
+          owner_.space.claimed_address(1, node::heap_blocks)}) {
         EXPECT_EQ(destroy(address), Code::stale) << address;
         const RecordRequest record{{address, id}, 0, 0, 9};
         EXPECT_EQ(run<ReadEntry>(Message().add(record)), Code::ok);

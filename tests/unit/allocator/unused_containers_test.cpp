@@ -117,7 +117,7 @@ TEST_P(UnusedContainersTest,
     EXPECT_EQ(blocks(), 0U);
     // Recovery has also removed their loans, so there is room for loans of new containers, which
     // stay.
-    const std::uint32_t most = node::heap_words(node_.shape()).loans();
+    const std::uint32_t most = heap_words_of(node_.shape()).loans();
     for (std::uint32_t i = 0; i < most; ++i) {
         const table::BlockNumber made = make(heap_, GetParam(), 0);
         ASSERT_NE(made, 0U);
@@ -142,7 +142,7 @@ TEST_P(UnusedContainersTest, is_destroyed_when_a_process_that_lives_has_made_it)
 }
 
 TEST_P(UnusedContainersTest, is_in_use_from_the_start_where_there_is_no_room_for_the_loan) {
-    const std::uint32_t most = node::heap_words(node_.shape()).loans();
+    const std::uint32_t most = heap_words_of(node_.shape()).loans();
     for (std::uint32_t i = 0; i < most; ++i) ASSERT_NE(make(of_maker_, GetParam(), maker), 0U);
     const std::uint64_t before = blocks();
     const table::BlockNumber last = make(of_maker_, GetParam(), maker);
@@ -154,7 +154,7 @@ TEST_P(UnusedContainersTest, is_in_use_from_the_start_where_there_is_no_room_for
 }
 
 TEST_P(UnusedContainersTest, many_that_were_used_need_no_loan) {
-    const std::uint32_t more = node::heap_words(node_.shape()).loans() + 10;
+    const std::uint32_t more = heap_words_of(node_.shape()).loans() + 10;
     for (std::uint32_t i = 0; i < more; ++i) {
         const table::BlockNumber made = make(of_maker_, GetParam(), maker);
         ASSERT_TRUE(use(of_maker_, GetParam(), made));
@@ -171,7 +171,7 @@ TEST_P(UnusedContainersTest, is_there_for_all_that_use_it_first_at_once) {
     for (int round = 0; round < 300 && !HasFailure(); ++round) {
         const table::BlockNumber made = make(of_maker_, GetParam(), maker);
         auto& mark = *reinterpret_cast<std::atomic<std::uint64_t>*>(
-            node_.claimed(0, node::Claim::heap_blocks) + table::offset_of(made) +
+            node_.claimed(0, node::heap_blocks) + table::offset_of(made) +
             offsetof(table::DirectoryStart<std::atomic>, mark));
         std::atomic<int> started{0};
         const auto use_it = [&](NodeHeap& heap) {

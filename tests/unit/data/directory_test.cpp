@@ -15,6 +15,7 @@
 
 #include "node/member.hpp"
 
+#include "claims/library_claims.hpp"
 #include "support/effort.hpp"
 #include "support/scoped_watchdog.hpp"
 
@@ -34,7 +35,7 @@ protected:
     DirectoryTest() {
         base::Config config;
         config.starter_bytes = starter_bytes;
-        auto made = node::Segment::create(node::shape_for(config, 1));
+        auto made = node::Segment::create(node::shape_for(config, 1), claims::library_claims());
         EXPECT_TRUE(made.is_ok()) << made.failure().message();
         node_ = std::move(made).value();
         member_ = std::make_unique<node::Member>(node_.share(), 0);

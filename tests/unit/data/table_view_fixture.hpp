@@ -20,6 +20,7 @@
 #include "allocator/heap_operations.hpp"
 #include "allocator/list_operations.hpp"
 #include "allocator/table_operations.hpp"
+#include "claims/library_claims.hpp"
 
 namespace acp::data::test {
 
@@ -50,7 +51,7 @@ protected:
         base::Config config;
         config.starter_bytes = 1 << 16;
         config.heap_bytes = heap_bytes;
-        auto made = node::Segment::create(node::shape_for(config, procs));
+        auto made = node::Segment::create(node::shape_for(config, procs), claims::library_claims());
         EXPECT_TRUE(made.is_ok()) << made.failure().message();
         node_ = std::move(made).value();
         member_ = std::make_unique<node::Member>(node_.share(), 0);

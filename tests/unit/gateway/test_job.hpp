@@ -27,6 +27,7 @@
 #include "os/clock.hpp"
 #include "remote/ring_link.hpp"
 
+#include "claims/library_claims.hpp"
 #include "engine/addresses.hpp"
 #include "support/operation_library.hpp"
 #include "support/random.hpp"
@@ -88,7 +89,7 @@ inline node::Segment make_segment(const JobOptions& options, std::uint32_t node)
     shape.intranode = static_cast<std::uint32_t>(options.kind.intranode);
     shape.datagram_bytes = 4096;
     shape.job_id = 0x1234'5678'9abc'def0;
-    auto made = node::Segment::create(shape);
+    auto made = node::Segment::create(shape, claims::library_claims());
     EXPECT_TRUE(made.is_ok()) << made.failure().message();
     node::Segment segment = std::move(made).value();
     fill_table(segment, options.counts);

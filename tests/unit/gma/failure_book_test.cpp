@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "claims/library_claims.hpp"
 #include "support/refuse_memory.hpp"
 
 namespace acp::gma {
@@ -37,7 +38,8 @@ TEST(FailureBook, reports_each_failure_once_the_least_number_first) {
 TEST(FailureBook, shows_how_many_are_untold_and_the_message_of_the_first) {
     base::Config config;
     config.starter_bytes = 4096;
-    const auto segment = node::Segment::create(node::shape_for(config, 2));
+    const auto segment =
+        node::Segment::create(node::shape_for(config, 2), claims::library_claims());
     ASSERT_TRUE(segment.is_ok());
     const node::UnreportedPlace place(segment.value(), 1);
     FailureBook book;

@@ -23,7 +23,7 @@ protected:
             .store(value, std::memory_order_relaxed);
     }
 
-    alignas(64) std::array<char, node::claim_bytes(node::Claim::fetched_words, {})> memory_{};
+    alignas(64) std::array<char, fetched_words.bytes({})> memory_{};
     FetchWords words_{memory_.data(), first_address};
 };
 

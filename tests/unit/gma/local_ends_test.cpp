@@ -39,15 +39,12 @@ protected:
         return loan.is_ok() ? loan.value() : Loan{};
     }
 
-    [[nodiscard]] char* blocks() const {
-        return owner_.segment.claimed(0, node::Claim::local_ends);
-    }
+    [[nodiscard]] char* blocks() const { return owner_.segment.claimed(0, local_ends_range); }
 
     node::Segment node_ = local::test::make_node(1, 1);
     local::test::Owner owner_{node_, 0};
     std::vector<char> memory_ = std::vector<char>(1 << 20, 'm');
-    LocalEnds ends_{blocks(), owner_.space.claimed_address(0, node::Claim::local_ends),
-                    *owner_.registry};
+    LocalEnds ends_{blocks(), owner_.space.claimed_address(0, local_ends_range), *owner_.registry};
 };
 
 TEST_F(LocalEndsTest, lends_blocks_apart_from_each_other_that_others_can_address) {

@@ -15,6 +15,8 @@
 #include "node/member.hpp"
 #include "node/segment.hpp"
 
+#include "claims/library_claims.hpp"
+
 namespace acp::gma::test {
 
 constexpr std::uint64_t private_bytes = 1 << 20;
@@ -51,7 +53,8 @@ public:
     Ranks(base::IntraNode intranode, std::uint32_t procs, std::uint32_t present) {
         config_.intranode = intranode;
         config_.starter_bytes = private_bytes;
-        auto made = node::Segment::create(node::shape_for(config_, procs));
+        auto made =
+            node::Segment::create(node::shape_for(config_, procs), claims::library_claims());
         EXPECT_TRUE(made.is_ok());
         node_ = std::move(made).value();
         for (std::uint32_t slot = 0; slot < present; ++slot) {

@@ -22,6 +22,7 @@
 #include "remote/gateway_rings.hpp"
 #include "remote/ring_link.hpp"
 
+#include "claims/library_claims.hpp"
 #include "support/operation_library.hpp"
 
 namespace acp::gma::test {
@@ -45,7 +46,7 @@ inline node::Segment make_node_of_two(std::uint32_t node,
     shape.datagram_bytes = 4096;
     shape.intranode = static_cast<std::uint32_t>(intranode);
     shape.mailbox_kind = static_cast<std::uint32_t>(mailbox);
-    auto made = node::Segment::create(shape);
+    auto made = node::Segment::create(shape, claims::library_claims());
     EXPECT_TRUE(made.is_ok()) << made.failure().message();
     for (std::uint32_t other = 0; other < 2; ++other) {
         node::NodeAddress address;

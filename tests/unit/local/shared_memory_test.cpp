@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <vector>
 
+#include "claims/library_claims.hpp"
+
 namespace acp::local::test {
 namespace {
 
@@ -17,7 +19,7 @@ protected:
         base::Config config;
         config.starter_bytes = 1 << 16;
         config.heap_bytes = 8 << 20;
-        auto made = node::Segment::create(node::shape_for(config, 2));
+        auto made = node::Segment::create(node::shape_for(config, 2), claims::library_claims());
         EXPECT_TRUE(made.is_ok()) << made.failure().message();
         segment_ = std::move(made).value();
         EXPECT_TRUE(space_.open(segment_, own, {}, nullptr).is_ok());
@@ -73,7 +75,7 @@ TEST_F(SharedMemoryTest, addresses_of_another_process_lead_to_its_memory) {
     const std::uint32_t other = 1 - own;
     const GlobalAddress starter = space_.starter_address(other) + 9;
     EXPECT_EQ(shared_pointer(space_, other, starter), segment_.starter(other) + 9);
-    const GlobalAddress heap = space_.claimed_address(other, node::Claim::heap_blocks) + 9;
+    const GlobalAddress heap = space_.claimed_address(other, node::heap_blocks) + 9;
     EXPECT_EQ(shared_pointer(space_, other, heap), heap_memory(segment_, other).at(9));
 }
 

@@ -86,10 +86,9 @@ TEST_F(SpaceTest, finds_starter_memory_of_all_ranks_of_the_node) {
 }
 
 TEST_F(SpaceTest, finds_what_layers_claim_of_all_ranks_of_the_node) {
-    constexpr node::Claim claim = node::Claim::fetched_words;
-    const std::uint64_t size = node::addressed_bytes(owner_.segment.shape());
+    const std::uint64_t size = owner_.segment.shape().claims.addressed_end();
     for (std::uint32_t slot = 0; slot < 2; ++slot) {
-        const GlobalAddress address = owner_.space.claimed_address(5 + slot, claim);
+        const GlobalAddress address = owner_.space.claimed_start(5 + slot);
         EXPECT_TRUE(owner_.space.is_shared(address));
         Place place;
         ASSERT_EQ(owner_.space.find(address + size - 8, 8, place), Code::ok);
@@ -102,8 +101,8 @@ TEST_F(SpaceTest, finds_what_layers_claim_of_all_ranks_of_the_node) {
 
 TEST_F(SpaceTest, knows_the_ends_of_the_shared_segments_of_other_nodes) {
     const Space& space = owner_.space;
-    const GlobalAddress claimed = space.claimed_address(4, node::Claim::fetched_words);
-    const std::uint64_t addressed_bytes = node::addressed_bytes(owner_.segment.shape());
+    const GlobalAddress claimed = space.claimed_start(4);
+    const std::uint64_t addressed_bytes = owner_.segment.shape().claims.addressed_end();
     EXPECT_TRUE(space.is_elsewhere(claimed, addressed_bytes));
     EXPECT_FALSE(space.is_elsewhere(claimed, addressed_bytes + 1));
     EXPECT_FALSE(space.is_elsewhere(claimed - 1, 1)) << "between the two segments";

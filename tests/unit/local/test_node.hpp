@@ -15,6 +15,8 @@
 #include "node/mailbox_layout.hpp"
 #include "node/segment.hpp"
 
+#include "claims/library_claims.hpp"
+
 namespace acp::local::test {
 
 struct Kind {
@@ -44,7 +46,7 @@ inline node::Segment make_segment(const Kind& kind,
     shape.intranode = static_cast<std::uint32_t>(kind.intranode);
     shape.datagram_bytes = datagram_bytes;
     shape.job_id = 0x1234'5678'9abc'def0;
-    auto made = node::Segment::create(shape);
+    auto made = node::Segment::create(shape, claims::library_claims());
     EXPECT_TRUE(made.is_ok()) << made.failure().message();
     node::Segment segment = std::move(made).value();
     for (std::uint32_t slot = 0; slot < procs; ++slot) {

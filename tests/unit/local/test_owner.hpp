@@ -16,6 +16,8 @@
 #include "local/space.hpp"
 #include "node/segment.hpp"
 
+#include "claims/library_claims.hpp"
+
 namespace acp::local::test {
 
 inline constexpr std::uint64_t test_starter_bytes = 64 * 1024;
@@ -32,7 +34,7 @@ inline node::Segment make_node(std::uint32_t procs,
     shape.first_process = procs - local_procs;
     shape.starter_bytes = test_starter_bytes;
     shape.datagram_bytes = 4096;
-    auto made = node::Segment::create(shape);
+    auto made = node::Segment::create(shape, claims::library_claims());
     EXPECT_TRUE(made.is_ok()) << made.failure().message();
     node::Segment segment = std::move(made).value();
     for (std::uint32_t slot = 0; slot < local_procs; ++slot) {

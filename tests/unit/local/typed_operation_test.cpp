@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "node/heap_limit.hpp"
+
 #include "unit/local/test_owner.hpp"
 
 namespace acp::local::test {
@@ -14,7 +16,7 @@ namespace {
 
 using base::Code;
 
-constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
+constexpr std::uint64_t heap_bytes = 4 * node::heap_step_bytes;
 
 // Returns the sum of the words of its tail, and after it each of them doubled.
 struct Doubling {

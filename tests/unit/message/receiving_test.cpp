@@ -15,6 +15,8 @@
 #include "message/sending.hpp"
 #include "node/member.hpp"
 
+#include "claims/library_claims.hpp"
+
 namespace acp::message {
 namespace {
 
@@ -33,7 +35,7 @@ protected:
         base::Config config;
         config.starter_bytes = 1 << 16;
         config.heap_bytes = 8 << 20;
-        auto made = node::Segment::create(node::shape_for(config, 2));
+        auto made = node::Segment::create(node::shape_for(config, 2), claims::library_claims());
         EXPECT_TRUE(made.is_ok()) << made.failure().message();
         node_ = std::move(made).value();
         member_ = std::make_unique<node::Member>(node_.share(), 0);

@@ -12,6 +12,8 @@
 #include "node/node_table.hpp"
 #include "node/segment.hpp"
 
+#include "unit/node/test_ranges.hpp"
+
 namespace acp::node {
 namespace {
 
@@ -47,14 +49,14 @@ std::vector<Shape> shapes() {
 }
 
 std::uint64_t reserved(const Shape& shape) {
-    const auto parts = footprint_of(shape);
+    const auto parts = footprint_of(shape, test::test_ranges);
     return std::accumulate(
         parts.begin(), parts.end(), std::uint64_t{0},
         [](std::uint64_t sum, const FootprintPart& part) { return sum + part.reserved_bytes; });
 }
 
 std::uint64_t at_start(const Shape& shape) {
-    const auto parts = footprint_of(shape);
+    const auto parts = footprint_of(shape, test::test_ranges);
     return std::accumulate(
         parts.begin(), parts.end(), std::uint64_t{0},
         [](std::uint64_t sum, const FootprintPart& part) { return sum + part.start_bytes; });
@@ -98,8 +100,9 @@ void join_all(const Segment& segment, const Shape& shape) {
         for (auto& line : segment.hazards(i)) line.is_claimed.store(1, std::memory_order_relaxed);
         memory::TableEntry* const row =
             segment.tables() + std::uint64_t{i} * memory::granules_per_process;
-        const std::uint64_t granules = addresses.granules_for(shape.starter_bytes) +
-                                       addresses.granules_for(claimed_bytes(shape));
+        const std::uint64_t granules =
+            addresses.granules_for(shape.starter_bytes) +
+            addresses.granules_for(segment.shape().claims.addressed_end());
         for (std::uint64_t g = 0; g < granules; ++g) {
             row[g].bytes.store(1, std::memory_order_relaxed);
         }
@@ -123,12 +126,13 @@ void join_all(const Segment& segment, const Shape& shape) {
 }
 
 TEST(Footprint, the_parts_add_up_to_the_segment) {
-    for (const Shape& shape : shapes()) EXPECT_EQ(reserved(shape), SegmentLayout::of(shape).total);
+    for (const Shape& shape : shapes())
+        EXPECT_EQ(reserved(shape), SegmentLayout::of(test::with_claims(shape)).total);
 }
 
 TEST(Footprint, a_node_that_has_just_joined_takes_what_is_stated) {
     for (const Shape& shape : shapes()) {
-        auto segment = Segment::create(shape);
+        auto segment = Segment::create(shape, test::test_ranges);
         ASSERT_TRUE(segment.is_ok()) << segment.failure().message();
         join_all(segment.value(), shape);
         EXPECT_EQ(resident(segment.value()), at_start(shape))
@@ -138,7 +142,7 @@ TEST(Footprint, a_node_that_has_just_joined_takes_what_is_stated) {
 
 TEST(Footprint, a_segment_used_to_its_last_byte_takes_what_is_reserved) {
     const Shape shape = shape_of(3, 65536, base::MailboxKind::pairs);
-    auto segment = Segment::create(shape);
+    auto segment = Segment::create(shape, test::test_ranges);
     ASSERT_TRUE(segment.is_ok()) << segment.failure().message();
     std::memset(segment.value().base(), 1, segment.value().layout().total);
     EXPECT_EQ(resident(segment.value()), reserved(shape));
@@ -146,7 +150,7 @@ TEST(Footprint, a_segment_used_to_its_last_byte_takes_what_is_reserved) {
 
 TEST(Footprint, no_part_starts_larger_than_it_can_become) {
     for (const Shape& shape : shapes()) {
-        for (const FootprintPart& part : footprint_of(shape)) {
+        for (const FootprintPart& part : footprint_of(shape, test::test_ranges)) {
             EXPECT_LE(part.start_bytes, part.used_bytes) << part.name;
             EXPECT_LE(part.used_bytes, part.reserved_bytes) << part.name;
             EXPECT_EQ(part.growth.empty(), part.start_bytes == part.reserved_bytes) << part.name;

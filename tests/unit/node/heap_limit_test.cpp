@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "heap/control.hpp"
-
 namespace acp::node {
 namespace {
 
@@ -14,18 +12,18 @@ constexpr HeapRoom plenty{64 * gibi, os::unlimited, os::unlimited};
 
 TEST(HeapLimit, is_what_is_asked_for_in_whole_areas) {
     base::Config config;
-    for (const std::uint64_t bytes : {std::uint64_t{0}, heap::area_bytes, 3 * gibi}) {
+    for (const std::uint64_t bytes : {std::uint64_t{0}, heap_step_bytes, 3 * gibi}) {
         config.heap_bytes = bytes;
         EXPECT_EQ(heap_bytes_for(config, 4, 4, {}), bytes);
     }
-    config.heap_bytes = heap::area_bytes + 1;
-    EXPECT_EQ(heap_bytes_for(config, 4, 4, {}), 2 * heap::area_bytes);
+    config.heap_bytes = heap_step_bytes + 1;
+    EXPECT_EQ(heap_bytes_for(config, 4, 4, {}), 2 * heap_step_bytes);
 }
 
 TEST(HeapLimit, is_a_share_of_half_of_the_memory) {
     EXPECT_EQ(heap_bytes_for({}, 1, 1, plenty), 32 * gibi);
     EXPECT_EQ(heap_bytes_for({}, 16, 8, plenty), 4 * gibi);
-    EXPECT_EQ(heap_bytes_for({}, 3, 3, plenty) % heap::area_bytes, 0U);
+    EXPECT_EQ(heap_bytes_for({}, 3, 3, plenty) % heap_step_bytes, 0U);
 }
 
 TEST(HeapLimit, leaves_room_under_the_limits_of_the_system) {

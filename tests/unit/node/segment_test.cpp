@@ -9,6 +9,8 @@
 
 #include "memory/ga_layout.hpp"
 
+#include "unit/node/test_ranges.hpp"
+
 namespace acp::node {
 namespace {
 
@@ -21,14 +23,14 @@ Shape shape_of(std::uint32_t procs) {
 }
 
 Segment made(const Shape& shape) {
-    auto segment = Segment::create(shape);
+    auto segment = Segment::create(shape, test::test_ranges);
     EXPECT_TRUE(segment.is_ok()) << segment.failure().message();
     return std::move(segment).value();
 }
 
 TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
     for (const std::uint32_t procs : {1U, 3U, 64U, local_procs_max}) {
-        const SegmentLayout layout = SegmentLayout::of(shape_of(procs));
+        const SegmentLayout layout = SegmentLayout::of(test::with_claims(shape_of(procs)));
         const std::uint64_t parts[] = {0,
                                        layout.slots,
                                        layout.ranks,
@@ -44,7 +46,8 @@ TEST(SegmentTest, every_part_begins_on_a_page_and_after_the_one_before) {
             EXPECT_EQ(parts[i] % 4096, 0U);
         }
         EXPECT_GE(layout.ranks - layout.slots, procs * sizeof(Slot));
-        EXPECT_GE(layout.failures - layout.claims, procs * claimed_bytes(shape_of(procs)));
+        EXPECT_GE(layout.failures - layout.claims,
+                  procs * test::with_claims(shape_of(procs)).claims.end());
         EXPECT_GE(layout.starters - layout.failures, procs * sizeof(UnreportedEntry));
         EXPECT_GE(layout.total - layout.starters, procs * std::uint64_t{10'000});
     }

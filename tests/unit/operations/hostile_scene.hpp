@@ -105,7 +105,7 @@ public:
     [[nodiscard]] const HeapContent& content() const noexcept { return target_content_; }
 
     [[nodiscard]] std::uint64_t heap_start(std::uint32_t process) const {
-        return owner_.space.claimed_address(process, node::Claim::heap_blocks);
+        return owner_.space.claimed_address(process, node::heap_blocks);
     }
 
     [[nodiscard]] std::uint64_t starter_start() const {
@@ -151,7 +151,7 @@ private:
     }
 
     [[nodiscard]] char* memory_of(std::uint32_t process, std::uint64_t address) const {
-        return node_.claimed(owner_.space.slot_of(process), node::Claim::heap_blocks) +
+        return node_.claimed(owner_.space.slot_of(process), node::heap_blocks) +
                (address - heap_start(process));
     }
 

@@ -16,6 +16,7 @@
 
 #include "node/wait.hpp"
 
+#include "claims/library_claims.hpp"
 #include "support/random.hpp"
 
 namespace acp::pm {
@@ -26,7 +27,7 @@ node::Segment made() {
     shape.procs = shape.local_procs = shape.machine_procs = 2;
     shape.starter_bytes = 4096;
     shape.datagram_bytes = 1024;
-    auto segment = node::Segment::create(shape);
+    auto segment = node::Segment::create(shape, claims::library_claims());
     if (!segment.is_ok()) ADD_FAILURE() << segment.failure().message();
     return std::move(segment).value();
 }

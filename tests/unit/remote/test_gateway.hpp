@@ -16,6 +16,8 @@
 #include "remote/gateway_rings.hpp"
 #include "remote/ring_link.hpp"
 
+#include "claims/library_claims.hpp"
+
 namespace acp::remote::test {
 
 // The node of the first local_procs processes; the last process is on the other node.
@@ -26,7 +28,7 @@ inline node::Segment make_segment(std::uint32_t local_procs) {
     shape.local_procs = shape.machine_procs = local_procs;
     shape.starter_bytes = 4096;
     shape.datagram_bytes = 1408;
-    auto made = node::Segment::create(shape);
+    auto made = node::Segment::create(shape, claims::library_claims());
     EXPECT_TRUE(made.is_ok()) << made.failure().message();
     return std::move(made).value();
 }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lists the ranges of all layers, from the lowest layer to the highest.
+#include "claims/library_claims.hpp"
+
+#include <array>
+
+#include "gma/fetch_words.hpp"
+#include "gma/local_ends.hpp"
+#include "message/pairing.hpp"
+#include "team/board.hpp"
+
+#include "allocator/heap_claims.hpp"
+#include "pm/node_host.hpp"
+
+namespace acp::claims {
+
+namespace {
+
+constexpr std::array<const node::ClaimedRange*, 9> ranges{
+    &allocator::heap_words,     &allocator::table_users, &allocator::list_users,
+    &allocator::sequence_users, &gma::fetched_words,     &gma::local_ends_range,
+    &message::channel_map,      &pm::pm_pools,           &team::world_board};
+
+}  // namespace
+
+node::ClaimedRanges library_claims() noexcept {
+    return ranges;
+}
+
+}  // namespace acp::claims
