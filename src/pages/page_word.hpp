@@ -28,14 +28,14 @@ inline constexpr SlotNumber slots_max = 0xfffe;
 
 // A value of the word. Zero, as on a fresh page, is an absent page that was never written.
 struct PageWord {
-    inline static constexpr std::uint32_t nobody = 0;
+    inline static constexpr std::uint32_t none = 0;
     inline static constexpr std::uint32_t several = 0xffff;
 
     PageState state = PageState::absent;
     // A held page has its holder here, and a valid one the process that maps it, as its slot + 1. A
-    // valid page that no process or more than one maps has `nobody` or `several`. Between barriers
+    // valid page that no process or more than one maps has `none` or `several`. Between barriers
     // only a page goes that its dropper alone maps.
-    std::uint32_t who = nobody;
+    std::uint32_t who = none;
     // The node's last epoch with a write to the page, < 2^46 (2,000 years at 1,000 a second).
     std::uint64_t epoch = 0;
 
@@ -97,7 +97,7 @@ public:
                     return PageAccess::map;
                 case PageState::valid:
                     if (now.who == slot + 1 || now.who == PageWord::several) return PageAccess::map;
-                    next.who = now.who == PageWord::nobody ? slot + 1 : PageWord::several;
+                    next.who = now.who == PageWord::none ? slot + 1 : PageWord::several;
                     break;
                 case PageState::held:
                     if (!is_dead(now.who - 1)) return PageAccess::wait;
@@ -117,12 +117,12 @@ public:
     //   is_mapped  whether it maps them; else it fetched them ahead
     // Returns false, and changes nothing, if the page is no longer its own.
     bool end_fetch(PageNumber page, SlotNumber slot, bool is_mapped) const noexcept {
-        return end(page, slot, PageState::valid, is_mapped ? slot + 1 : PageWord::nobody);
+        return end(page, slot, PageState::valid, is_mapped ? slot + 1 : PageWord::none);
     }
 
     // The holder could not fetch the bytes, or has dropped them. Returns as end_fetch().
     bool abandon(PageNumber page, SlotNumber slot) const noexcept {
-        return end(page, slot, PageState::absent, PageWord::nobody);
+        return end(page, slot, PageState::absent, PageWord::none);
     }
 
     // Holds a copy in order to drop it: the caller removes its mapping, then sends its writes to the
@@ -136,7 +136,7 @@ public:
         for (;;) {
             const PageWord now = PageWord::unpacked(seen);
             if (now.state != PageState::valid || now.who == PageWord::several) return false;
-            const bool is_mine = now.who == PageWord::nobody || now.who == slot + 1;
+            const bool is_mine = now.who == PageWord::none || now.who == slot + 1;
             if (!is_mine && !is_dead(now.who - 1)) return false;
             if (change(page, seen, {PageState::held, slot + 1, now.epoch})) return true;
         }
@@ -175,7 +175,7 @@ public:
         settle(page, [&](PageWord& word) {
             if (word.state != PageState::home) return;
             word.state = keeps_copy ? PageState::valid : PageState::absent;
-            word.who = keeps_copy ? PageWord::several : PageWord::nobody;
+            word.who = keeps_copy ? PageWord::several : PageWord::none;
         });
     }
 

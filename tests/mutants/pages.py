@@ -30,11 +30,11 @@ MUTANTS = {
     "a held page is taken from a living holder": ("page_word.hpp", "                    if (!is_dead(now.who - 1)) return PageAccess::wait;\n", ""),
     "a dead fetcher's page is waited for": ("page_word.hpp", "if (!is_dead(now.who - 1)) return PageAccess::wait;",
                                             "if (!is_dead(now.who - 1) || now.epoch != ~std::uint64_t{0}) return PageAccess::wait;"),
-    "a second mapping is not noted": ("page_word.hpp", "next.who = now.who == PageWord::nobody ? slot + 1 : PageWord::several;",
-                                      "next.who = now.who == PageWord::nobody ? slot + 1 : now.who;"),
+    "a second mapping is not noted": ("page_word.hpp", "next.who = now.who == PageWord::none ? slot + 1 : PageWord::several;",
+                                      "next.who = now.who == PageWord::none ? slot + 1 : now.who;"),
     "a process maps a page and does not say so": ("page_word.hpp",
         "if (now.who == slot + 1 || now.who == PageWord::several) return PageAccess::map;",
-        "if (now.who != PageWord::nobody || slot != slots_max) return PageAccess::map;"),
+        "if (now.who != PageWord::none || slot != slots_max) return PageAccess::map;"),
     "a page that another process maps is dropped": ("page_word.hpp", "            if (!is_mine && !is_dead(now.who - 1)) return false;\n",
                                                     "            static_cast<void>(is_mine);\n"),
     "a drop is not held": ("page_word.hpp", "if (change(page, seen, {PageState::held, slot + 1, now.epoch})) return true;", "return true;"),
@@ -51,7 +51,7 @@ MUTANTS = {
                                     "if (change(page, seen, {state, who, 0})) return true;"),
     "a notice invalidates a home": ("page_word.hpp", "            if (word.state != PageState::home) word = {PageState::absent",
                                     "            word = {PageState::absent"),
-    "a lost home's copy is its own again": ("page_word.hpp", "word.who = keeps_copy ? PageWord::several", "word.who = keeps_copy ? PageWord::nobody"),
+    "a lost home's copy is its own again": ("page_word.hpp", "word.who = keeps_copy ? PageWord::several", "word.who = keeps_copy ? PageWord::none"),
     # Sharers.
     "a mark is noted before it is made": ("sharers.hpp", """\
         word(page, node / 64).fetch_or(std::uint64_t{1} << node % 64, std::memory_order_relaxed);
