@@ -216,6 +216,18 @@ ACP_API int acp_scan_by_team(acp_team_t team,
                              acp_combine_t combine,
                              void* context);
 
+/* Exclusive scan: as acp_scan_team and acp_scan_by_team, without the caller's own elements. The recv
+ * of member 0 stays unchanged, and may be NULL. */
+ACP_API int acp_exscan_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation);
+ACP_API int acp_exscan_by_team(acp_team_t team,
+                               const void* send,
+                               void* recv,
+                               size_t count,
+                               size_t size,
+                               acp_combine_t combine,
+                               void* context);
+
 /* --- Calls that do not block --- acp_nbX_team issues the call acp_X_team and returns a request, or
  * ACP_TEAM_REQUEST_NULL when it refuses its arguments; then it has sent nothing to the other
  * members. The calls on one team run in the order of issue: a call starts when the earlier ones
@@ -295,6 +307,16 @@ ACP_API acp_team_request_t acp_nbscan_by_team(acp_team_t team,
                                               size_t size,
                                               acp_combine_t combine,
                                               void* context);
+
+ACP_API acp_team_request_t acp_nbexscan_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation);
+ACP_API acp_team_request_t acp_nbexscan_by_team(acp_team_t team,
+                                                const void* send,
+                                                void* recv,
+                                                size_t count,
+                                                size_t size,
+                                                acp_combine_t combine,
+                                                void* context);
 
 /* Waits until a request is complete. Returns 0, or -1 when the call has failed, or with
  * ACP_ERR_STALE. */

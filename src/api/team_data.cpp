@@ -73,21 +73,28 @@ Status reduce(const Make& make,
     const auto check = [&](const team::Membership& members) -> Status {
         Status status = is_for_all ? Status() : api::check_rank(members, "root", what.root);
         if (status.is_ok()) status = api::check_buffer("send", what.send, bytes);
-        if (status.is_ok() &&
-            (is_for_all || members.own() == static_cast<std::uint32_t>(what.root)))
-            status = api::check_buffer("recv", what.receive, bytes);
+        bool has_result = is_for_all || members.own() == static_cast<std::uint32_t>(what.root);
+        if (what.call == CollectiveCall::exscan) has_result = members.own() != 0;
+        if (status.is_ok() && has_result) status = api::check_buffer("recv", what.receive, bytes);
         return status;
     };
     const auto to = static_cast<std::uint32_t>(is_for_all ? 0 : what.root);
-    return make(
-        handle, Signature(what.call, bytes, to, how.combination()), check,
-        [what, how, to](team::Team& team) {
-            const team::Reduction reduction{static_cast<const char*>(what.send),
-                                            static_cast<char*>(what.receive), what.count, &how};
-            if (what.call == CollectiveCall::scan) return team::scan(team, reduction);
-            return what.call == CollectiveCall::allreduce ? team::all_reduce(team, reduction)
-                                                          : team::reduce(team, reduction, to);
-        });
+    return make(handle, Signature(what.call, bytes, to, how.combination()), check,
+                [what, how, to](team::Team& team) {
+                    const team::Reduction reduction{static_cast<const char*>(what.send),
+                                                    static_cast<char*>(what.receive), what.count,
+                                                    &how};
+                    switch (what.call) {
+                        case CollectiveCall::scan:
+                            return team::scan(team, reduction, team::ScanKind::inclusive);
+                        case CollectiveCall::exscan:
+                            return team::scan(team, reduction, team::ScanKind::exclusive);
+                        case CollectiveCall::allreduce:
+                            return team::all_reduce(team, reduction);
+                        default:
+                            return team::reduce(team, reduction, to);
+                    }
+                });
 }
 
 // Reduces by an operation of the interface, or by the program's own.
@@ -273,6 +280,47 @@ acp_team_request_t acp_nbscan_by_team(acp_team_t team,
                                       void* context) {
     return api::begin_team_call("acp_nbscan_by_team", [&](const api::Begin& begin) {
         return reduce(begin, team, {CollectiveCall::scan, send, recv, count, 0},
+                      combiner_by(combine, context, size));
+    });
+}
+
+int acp_exscan_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
+    return api::run_team_call("acp_exscan_team", [&] {
+        return reduce(api::MakeNow(), team, {CollectiveCall::exscan, send, recv, count, 0}, type,
+                      operation);
+    });
+}
+
+acp_team_request_t acp_nbexscan_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
+    return api::begin_team_call("acp_nbexscan_team", [&](const api::Begin& begin) {
+        return reduce(begin, team, {CollectiveCall::exscan, send, recv, count, 0}, type, operation);
+    });
+}
+
+int acp_exscan_by_team(acp_team_t team,
+                       const void* send,
+                       void* recv,
+                       size_t count,
+                       size_t size,
+                       acp_combine_t combine,
+                       void* context) {
+    return api::run_team_call("acp_exscan_by_team", [&] {
+        return reduce(api::MakeNow(), team, {CollectiveCall::exscan, send, recv, count, 0},
+                      combiner_by(combine, context, size));
+    });
+}
+
+acp_team_request_t acp_nbexscan_by_team(acp_team_t team,
+                                        const void* send,
+                                        void* recv,
+                                        size_t count,
+                                        size_t size,
+                                        acp_combine_t combine,
+                                        void* context) {
+    return api::begin_team_call("acp_nbexscan_by_team", [&](const api::Begin& begin) {
+        return reduce(begin, team, {CollectiveCall::exscan, send, recv, count, 0},
                       combiner_by(combine, context, size));
     });
 }

@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 45> call_names{
+constexpr std::array<std::string_view, 46> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -62,6 +62,7 @@ constexpr std::array<std::string_view, 45> call_names{
     "acp_alltoall_team",
     "acp_alltoallv_team",
     "acp_scan_team",
+    "acp_exscan_team",
     "acp_compile_pattern",
     "acp_free_plan",
     "acp_wait_plan"};

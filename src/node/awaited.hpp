@@ -77,6 +77,7 @@ enum class AwaitedCall : std::uint32_t {
     team_alltoall,
     team_alltoallv,
     team_scan,
+    team_exscan,
     compile_pattern,
     free_plan,
     wait_plan

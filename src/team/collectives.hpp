@@ -87,8 +87,10 @@ struct PairParts {
 bool all_to_all(
     Team& team, const char* send, const PairParts& sent, char* receive, const PairParts& received);
 
-// Each member gets the combination of its own elements and those of all members before it.
-bool scan(Team& team, const Reduction& reduction);
+// Each member gets the combination of its own elements and those of all members before it; without
+// its own ones if the scan is exclusive, and then the first member's `receive` stays unchanged.
+enum class ScanKind : std::uint8_t { inclusive, exclusive };
+bool scan(Team& team, const Reduction& reduction, ScanKind kind);
 
 // Functions that several of these calls use.
 

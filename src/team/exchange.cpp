@@ -87,10 +87,11 @@ bool all_to_all_short(Team& team, const char* send, char* receive, std::uint64_t
 // Each member publishes the combination up to itself, which only the next member reads.
 class NearScan {
 public:
-    NearScan(Team& team, const Reduction& reduction) noexcept
+    NearScan(Team& team, const Reduction& reduction, ScanKind kind) noexcept
         : team_(team),
           what_(reduction),
           combiner_(*reduction.combiner),
+          kind_(kind),
           own_(team.members().own()) {}
 
     bool run() {
@@ -105,12 +106,14 @@ private:
         const bool is_last = own_ + 1 == team_.members().size();
         char* const before = own_ == 0 ? nullptr : team_.read(own_ - 1, piece.round, shown);
         if (own_ != 0 && before == nullptr) return false;
-        // The last member combines into the payload of the member before it, which it alone reads:
-        // `receive` may be the same memory as `send`.
+        // `receive` may be the same memory as `send`, which is read before. The last member combines
+        // into the payload of the member before it, which it alone reads.
+        const bool is_exclusive = kind_ == ScanKind::exclusive;
         char* const into = is_last ? before : team_.room(piece.round, shown);
         if (into == nullptr) return false;
-        combine(into, before, piece);
-        copy(what_.receive + piece.begin, into, piece.bytes);
+        if (!is_last || !is_exclusive) combine(into, before, piece);
+        const char* const result = is_exclusive ? before : into;
+        if (result != nullptr) copy(what_.receive + piece.begin, result, piece.bytes);
         if (before != nullptr && shown > BoardLine::inline_bytes_max)
             sync::clear_lines(before, piece.bytes);
         if (!is_last) team_.publish(piece.round);
@@ -129,6 +132,7 @@ private:
     Team& team_;
     const Reduction& what_;
     const Combiner& combiner_;
+    ScanKind kind_;
     std::uint32_t own_;
 };
 
@@ -189,11 +193,14 @@ bool all_to_all(
 
 // A chain: each member combines the elements that arrive from the member before it with its own,
 // and sends them on.
-bool scan(Team& team, const Reduction& reduction) {
+bool scan(Team& team, const Reduction& reduction, ScanKind kind) {
     const Membership& members = team.members();
     const std::uint32_t own = members.own();
     const std::uint64_t size = reduction.combiner->element_bytes();
-    if (members.nodes() == 1 && members.size() > 1) return NearScan(team, reduction).run();
+    if (members.nodes() == 1 && members.size() > 1) {
+        return NearScan(team, reduction, kind).run();
+    }
+    const bool is_exclusive = kind == ScanKind::exclusive;
     const std::uint64_t segment = board_chunk_bytes / size;
     std::uint64_t done = 0;
     do {
@@ -202,18 +209,23 @@ bool scan(Team& team, const Reduction& reduction) {
         const char* const send = reduction.send + done * size;
         char* const result = reduction.receive + done * size;
         std::vector<FarMessage> messages(2);
-        if (own == 0) {
-            copy(result, send, bytes);
-        } else {
-            char* const before = team.scratch().take(bytes);
+        const char* own_and_before = send;
+        if (own != 0) {
+            // `result` may be the same memory as `send`, which is read before.
+            char* const before = team.scratch().take(2 * bytes);
+            char* const combined = before + bytes;
             if (!team.begin_receive(messages[0], own - 1, before, bytes) ||
                 !team.settle(std::span(messages).first(1)))
                 return false;
-            reduction.combiner->combine(before, before, send, count);
-            copy(result, before, bytes);
+            reduction.combiner->combine(combined, before, send, count);
+            copy(result, is_exclusive ? before : combined, bytes);
+            own_and_before = combined;
+        } else if (!is_exclusive) {
+            copy(result, send, bytes);
         }
-        if (own + 1 < members.size() && (!team.begin_send(messages[1], own + 1, result, bytes) ||
-                                         !team.settle(std::span(messages).last(1))))
+        if (own + 1 < members.size() &&
+            (!team.begin_send(messages[1], own + 1, own_and_before, bytes) ||
+             !team.settle(std::span(messages).last(1))))
             return false;
         done += count;
     } while (done < reduction.count);

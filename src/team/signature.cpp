@@ -40,7 +40,7 @@ std::string ordinal(std::uint64_t number) {
 
 bool is_reduction(CollectiveCall call) noexcept {
     return call == CollectiveCall::reduce || call == CollectiveCall::allreduce ||
-           call == CollectiveCall::scan;
+           call == CollectiveCall::scan || call == CollectiveCall::exscan;
 }
 
 // "": the call has no root.

@@ -32,6 +32,7 @@ enum class CollectiveCall : std::uint8_t {
     alltoall,
     alltoallv,
     scan,
+    exscan,
     compile_pattern,
     free_plan
 };

@@ -240,14 +240,19 @@ void check_scan(Random& random, acp_team_t team, std::uint64_t which) {
     const std::size_t count = random_size(random) / 8;
     const int operation = static_cast<int>(ACP_SUM + random.below(6));
     const bool is_in_place = random.chance(30);
+    const bool is_exclusive = random.chance(50);
     auto send = elements_of<std::int64_t>(which + static_cast<std::uint64_t>(own), count);
     std::vector<std::int64_t> result(count + 1, 123);
     if (is_in_place) std::copy(send.begin(), send.end(), result.begin());
-    ASSERT_EQ(acp_scan_team(team, is_in_place ? result.data() : send.data(), result.data(), count,
-                            ACP_INT64, operation),
+    const std::vector<std::int64_t> before(result.begin(), result.end() - 1);
+    const auto scan = is_exclusive ? acp_exscan_team : acp_scan_team;
+    ASSERT_EQ(scan(team, is_in_place ? result.data() : send.data(), result.data(), count, ACP_INT64,
+                   operation),
               0)
         << acp_error_message();
-    const auto expected = model_of<std::int64_t>(which, own + 1, count, operation);
+    const int last = is_exclusive ? own : own + 1;  // the first member that is left out
+    const auto expected =
+        last == 0 ? before : model_of<std::int64_t>(which, last, count, operation);
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), result.begin())) << count;
     ASSERT_EQ(result.back(), 123) << "written beyond the result";
 }

@@ -104,7 +104,10 @@ private:
         void* const receive = call.receive.data();
         const bool is_scan = kind >= 4;
         call.has_result = kind > 1 || own_ == root_;
-        call.expected = sums_to(which_, is_scan ? own_ + 1 : members_, count_);
+        const bool is_exclusive = is_scan && which_ % 2 != 0;
+        const int last = is_exclusive ? own_ : own_ + 1;  // the first member that is left out
+        call.expected =
+            last == 0 ? call.receive : sums_to(which_, is_scan ? last : members_, count_);
         const bool is_own = kind % 2 != 0;
         constexpr std::size_t size = sizeof(std::int64_t);
         run(
@@ -120,9 +123,10 @@ private:
                                                           add_elements, nullptr)
                                   : acp_allreduce_team(team_, send, receive, count_, ACP_INT64,
                                                        ACP_SUM);
-                return is_own ? acp_scan_by_team(team_, send, receive, count_, size, add_elements,
-                                                 nullptr)
-                              : acp_scan_team(team_, send, receive, count_, ACP_INT64, ACP_SUM);
+                const auto scan_by = is_exclusive ? acp_exscan_by_team : acp_scan_by_team;
+                const auto scan = is_exclusive ? acp_exscan_team : acp_scan_team;
+                return is_own ? scan_by(team_, send, receive, count_, size, add_elements, nullptr)
+                              : scan(team_, send, receive, count_, ACP_INT64, ACP_SUM);
             },
             [&] {
                 if (kind == 0)
@@ -136,9 +140,10 @@ private:
                                                             add_elements, nullptr)
                                   : acp_nballreduce_team(team_, send, receive, count_, ACP_INT64,
                                                          ACP_SUM);
-                return is_own ? acp_nbscan_by_team(team_, send, receive, count_, size, add_elements,
-                                                   nullptr)
-                              : acp_nbscan_team(team_, send, receive, count_, ACP_INT64, ACP_SUM);
+                const auto scan_by = is_exclusive ? acp_nbexscan_by_team : acp_nbscan_by_team;
+                const auto scan = is_exclusive ? acp_nbexscan_team : acp_nbscan_team;
+                return is_own ? scan_by(team_, send, receive, count_, size, add_elements, nullptr)
+                              : scan(team_, send, receive, count_, ACP_INT64, ACP_SUM);
             });
     }
 

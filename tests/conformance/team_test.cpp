@@ -298,6 +298,16 @@ TEST_F(TeamTest, wrong_arguments_are_refused_and_leave_the_team_as_it_was) {
                    "recv is NULL");
     expect_refused(acp_scan_by_team(world_, &number, &result, 1, 8, nullptr, nullptr),
                    ACP_ERR_ARGUMENT, "combine is NULL");
+    expect_refused(acp_exscan_team(world_, &number, &result, 1, ACP_INT64, 9), ACP_ERR_ARGUMENT,
+                   "no operation");
+    // Member 0 gets no result.
+    if (rank_ != 0) {
+        expect_refused(acp_exscan_team(world_, &number, nullptr, 1, ACP_INT64, ACP_SUM),
+                       ACP_ERR_ARGUMENT, "recv is NULL");
+    }
+    EXPECT_EQ(
+        acp_exscan_team(world_, &number, rank_ == 0 ? nullptr : &result, 1, ACP_INT64, ACP_SUM), 0)
+        << acp_error_message();
     expect_refused(acp_gather_team(world_, &number, 8, &result, procs_), ACP_ERR_ARGUMENT, "root");
     expect_refused(acp_gather_team(world_, nullptr, 8, &result, 0), ACP_ERR_ARGUMENT, "send is");
     expect_refused(acp_gather_team(world_, &number, 8, nullptr, rank_), ACP_ERR_ARGUMENT,
