@@ -23,7 +23,7 @@ void PeerTimers::note_time(Time now) noexcept {
 }
 
 Time PeerTimers::connect_deadline(const Peer& peer) const noexcept {
-    return after(peer.handshake.began, settings_.connect_timeout_ns);
+    return after(std::max(peer.handshake.began, resumed_), settings_.connect_timeout_ns);
 }
 
 // The initiator sends INITs for connect_timeout; once answered, it probes for peer_timeout. After both it has given up.

@@ -44,6 +44,21 @@ TEST_F(PeerTimersTest, do_not_count_time_in_which_the_process_was_stopped) {
     EXPECT_EQ(timers.silence_deadline(peer), resumed + settings.peer_timeout_ns);
 }
 
+// WIRE-86, WIRE-19
+TEST_F(PeerTimersTest, do_not_count_time_in_which_the_process_was_stopped_during_a_handshake) {
+    settings.connect_timeout_ns = 10 * s;
+    peer.state = Peer::State::connecting;
+    peer.handshake.began = begin;
+    peer.handshake.next_init = begin + s;
+    timers.arm(peer, begin);
+    const Time resumed = begin + 80 * s;
+    EXPECT_EQ(timers.connect_deadline(peer), begin + 10 * s);
+    const Time kept = timers.half_open_deadline(peer) - timers.connect_deadline(peer);
+    timers.note_time(resumed);
+    EXPECT_EQ(timers.connect_deadline(peer), resumed + 10 * s);
+    EXPECT_EQ(timers.half_open_deadline(peer), resumed + 10 * s + kept);
+}
+
 // WIRE-85
 TEST_F(PeerTimersTest, ring_for_a_ping_of_a_watched_peer_only) {
     EXPECT_EQ(PeerTimers::ping_deadline(peer), never);
