@@ -156,10 +156,10 @@ private:
         name_ = std::string(one.kind) + ", " + orders[one.order] + ", elements of " +
                 std::to_string(one.bytes) + " bytes, heap of rank " + std::to_string(one.rank);
         try {
+            if (one.order == together) meet();
             look_alive();
-            if (one.order == together) acp_sync();
             if (one.order == together || acp_rank() == 0) fill(one);
-            if (one.order == together) acp_sync();
+            if (one.order == together) meet();
             if (acp_rank() == 0) expect_whole();
             arm_watchdog(0, "");
             ++cases_;
@@ -173,6 +173,13 @@ private:
 
     void look_alive() const { arm_watchdog(120, name_.c_str()); }
 
+    // Waits for the other ranks without a limit: they may have many cases of their own before.
+    void meet() const {
+        arm_watchdog(0, "");
+        acp_sync();
+        look_alive();
+    }
+
     void fill(const Case& one) {
         const std::size_t count = orders[one.order] == std::string_view("alternating") ? 2 : 1;
         std::vector<std::unique_ptr<Filled>> all;
@@ -180,9 +187,9 @@ private:
             all.push_back(make_filled(one.kind, one.rank, one.bytes));
         if (all[0]->grows()) {
             Heap& heap = heaps_[static_cast<std::size_t>(one.rank)];
-            if (one.order == together) acp_sync();
+            if (one.order == together) meet();
             if (acp_rank() == 0) leave(heap, room_of(one, *all[0]));
-            if (one.order == together) acp_sync();
+            if (one.order == together) meet();
             grow(one, all);
             look_at_full(heap, all);
             heap.free_rest();
