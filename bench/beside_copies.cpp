@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What long copies do to those who only want to look: rank 1 has copies of 1 GiB under way, one after the other, from its own
-// registered memory to rank 0's. Meanwhile it asks for their end by acp_inquire and acp_wait(handle, 0), and the last rank does
-// atomics on words of rank 1. Each call is timed alone; medians, 99.9 % and the longest.
+// What long copies do to those who only want to look: rank 1 has copies of 1 GiB under way, one
+// after the other, from its own registered memory to rank 0's. Meanwhile it asks for their end by
+// acp_inquire and acp_wait(handle, 0), and the last rank does atomics on words of rank 1. Each call
+// is timed alone; medians, 99.9 % and the longest.
 //   acprun -n 3 [--nodes 3] --starter-size 4M beside_copies [SECONDS [BYTES]]
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sealing and opening one datagram costs, by cipher, library and size, as nanoseconds and as multiples of
-// copying the same bytes; and what an agreement on keys costs. The ways take turns in short rounds, so that a noisy machine disturbs all alike.
+// What sealing and opening one datagram costs, by cipher, library and size, as nanoseconds and as
+// multiples of copying the same bytes; and what an agreement on keys costs. The ways take turns in
+// short rounds, so that a noisy machine disturbs all alike.
 //   cipher_cost
 #include <algorithm>
 #include <array>
@@ -56,7 +57,8 @@ void add(std::vector<Way>& ways, crypto::CipherWish cipher, crypto::BackendWish 
     ways.push_back(std::move(way));
 }
 
-// One round of a way (of memcpy when it has no cipher): seals into a ring of buffers, then opens them.
+// One round of a way (of memcpy when it has no cipher): seals into a ring of buffers, then opens
+// them.
 void run(Way& way,
          std::size_t size,
          std::vector<std::byte>& plain,

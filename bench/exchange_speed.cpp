@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long an exchange takes: two ranks, the 14 messages to eight directions of paper 003 for its smallest and its largest grid, all from one
-// to the other and back; from private memory and from memory of acp_malloc. Beside it: copying the same bytes once within the rank, the start
-// alone, and meetings by acp_sync. Medians of batches.
+// How long an exchange takes: two ranks, the 14 messages to eight directions of paper 003 for its
+// smallest and its largest grid, all from one to the other and back; from private memory and from
+// memory of acp_malloc. Beside it: copying the same bytes once within the rank, the start alone,
+// and meetings by acp_sync. Medians of batches.
 //   acprun -n 2 [--nodes 2] exchange_speed
 #include <algorithm>
 #include <array>
@@ -37,7 +38,8 @@ double median_us(int calls, const Work& work) {
     return median(values);
 }
 
-// Of eight directions: two messages each to the north, the south and the diagonals, one each to the east and the west.
+// Of eight directions: two messages each to the north, the south and the diagonals, one each to the
+// east and the west.
 std::vector<std::size_t> sizes_of(std::size_t grid) {
     const std::size_t height = (2 + grid + 2) * 8;
     std::vector<std::size_t> sizes(8, height * 2);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long one insert takes while a map grows from nothing: rank 0 inserts entries of 32-byte keys and values into the part of
-// the last rank (its own, where there is one rank only) and times every call. Beside it the same inserts into
-// std::unordered_map, whose longest are those that hash everything anew.
+// How long one insert takes while a map grows from nothing: rank 0 inserts entries of 32-byte keys
+// and values into the part of the last rank (its own, where there is one rank only) and times every
+// call. Beside it the same inserts into std::unordered_map, whose longest are those that hash
+// everything anew.
 //   acprun -n 1 [-n 2 --nodes 2] growth_pause [ENTRIES]
 #include <algorithm>
 #include <chrono>

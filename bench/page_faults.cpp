@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel's mechanisms for shared pages cost on one page, as nanoseconds and as multiples of
-// its own minor fault: a fault that a signal handler repairs, the first write to a protected page by
-// either way of tracking, and the scan that lists written pages. One and two threads, each with a
-// part of the pages; all rows take turns in short rounds, so that a noisy machine disturbs all alike.
+// What the kernel's mechanisms for shared pages cost on one page, as nanoseconds and as multiples
+// of its own minor fault: a fault that a signal handler repairs, the first write to a protected
+// page by either way of tracking, and the scan that lists written pages. One and two threads, each
+// with a part of the pages; all rows take turns in short rounds, so that a noisy machine disturbs
+// all alike.
 //   page_faults [pages, default 4096]
 #include "os/page_faults.hpp"
 
@@ -113,7 +114,8 @@ void read_from(const char* address) {
     (void)*static_cast<const volatile char*>(address);
 }
 
-// The time of the slowest of `threads` threads, each with its part of the pages, per page of a part.
+// The time of the slowest of `threads` threads, each with its part of the pages, per page of a
+// part.
 double time_of(int threads, std::uint64_t pages, const std::function<void(std::uint64_t)>& work) {
     std::atomic<int> ready{0};
     std::vector<double> ns(static_cast<std::size_t>(threads));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a PM message takes, half a round trip, beside two bare copies through memory that both ranks have mapped, in the same empty loop, or,
-// between nodes, beside a put with a signal; and beside the scheme of paper 001 (acp_open_pm_scheme). Batches of all alternate, so that a noisy machine
-// disturbs all alike. How many messages of 8 bytes all other ranks together bring to rank 0 in a second, by both schemes, and, on one node, through bare
-// lines with a flag each, as many for each rank as a ring of PM has. And how long it takes to lock memory that is locked already, and memory that is not.
+// How long a PM message takes, half a round trip, beside two bare copies through memory that both
+// ranks have mapped, in the same empty loop, or, between nodes, beside a put with a signal; and
+// beside the scheme of paper 001 (acp_open_pm_scheme). Batches of all alternate, so that a noisy
+// machine disturbs all alike. How many messages of 8 bytes all other ranks together bring to rank 0
+// in a second, by both schemes, and, on one node, through bare lines with a flag each, as many for
+// each rank as a ring of PM has. And how long it takes to lock memory that is locked already, and
+// memory that is not.
 //   acprun -n 2 [--nodes 2] pm_speed; acprun -n 9 pm_speed
 #include <algorithm>
 #include <array>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a plain pointer costs: acp_put and acp_get from memory that is not registered beside acp_copy from memory that is, and
-// acp_put_signal beside acp_put. Rank 0 works on memory of the last rank, one command at a time; the ways alternate batch by
-// batch, so that a noisy machine disturbs all alike. Medians of the batches, and of the ratios of neighbouring batches.
+// What a plain pointer costs: acp_put and acp_get from memory that is not registered beside
+// acp_copy from memory that is, and acp_put_signal beside acp_put. Rank 0 works on memory of the
+// last rank, one command at a time; the ways alternate batch by batch, so that a noisy machine
+// disturbs all alike. Medians of the batches, and of the ratios of neighbouring batches.
 //   acprun -n 2 [--nodes 2] --starter-size 4M put_speed
 #include <algorithm>
 #include <chrono>

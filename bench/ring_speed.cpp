@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a message takes through a ring of src/message, half a round trip, and how many of 8 bytes pass one way in a second, beside
-// what lies beneath: a ping-pong of two bare copies through shared memory, and a burst through bare lines with a flag each. Two processes,
-// each on a core of its own, both polling in the same empty loop; batches of ring and bare copies alternate, so that a noisy machine
-// disturbs both alike.
+// How long a message takes through a ring of src/message, half a round trip, and how many of 8
+// bytes pass one way in a second, beside what lies beneath: a ping-pong of two bare copies through
+// shared memory, and a burst through bare lines with a flag each. Two processes, each on a core of
+// its own, both polling in the same empty loop; batches of ring and bare copies alternate, so that
+// a noisy machine disturbs both alike.
 //   ring_speed [bytes of the ring's records, default 16384]
 #include <algorithm>
 #include <array>
@@ -142,7 +143,8 @@ public:
     }
 
 private:
-    // The ring that process `sender` sends on. As its sender it looks for the other one's bell, as its receiver likewise.
+    // The ring that process `sender` sends on. As its sender it looks for the other one's bell, as
+    // its receiver likewise.
     [[nodiscard]] Path path(char* memory, message::RingShape shape, std::size_t sender) const {
         const std::uint64_t ring_bytes = (shape.bytes() + 4095) / 4096 * 4096;
         return {memory + (sizeof(Board) + 4095) / 4096 * 4096 + sender * ring_bytes,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the router costs a small put: two routers over arrays, joined by endpoints that cost nothing, so that what is
-// left is turning commands into frames, frames into bytes in place, and ends into completions. Each side is timed
-// by itself, interleaved with the bare copy of as many words. Prints nanoseconds per put. One thread.
+// What the router costs a small put: two routers over arrays, joined by endpoints that cost
+// nothing, so that what is left is turning commands into frames, frames into bytes in place, and
+// ends into completions. Each side is timed by itself, interleaved with the bare copy of as many
+// words. Prints nanoseconds per put. One thread.
 //   usage: router_speed [puts per batch, default 512] [initiators, default 4]
 #include <algorithm>
 #include <array>

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spmv: multiplies a sparse matrix by a vector again and again, as iterative solvers do. Each rank has a block of rows and the elements of the
-// vector of the same numbers; which elements of others it needs is decided by the matrix. They are exchanged by a plan that is
-// compiled once, while the rank multiplies what it has itself.
+// spmv: multiplies a sparse matrix by a vector again and again, as iterative solvers do. Each rank
+// has a block of rows and the elements of the vector of the same numbers; which elements of others
+// it needs is decided by the matrix. They are exchanged by a plan that is compiled once, while the
+// rank multiplies what it has itself.
 //
 //   acprun -n 4 ./spmv -t 10 matrix.mtx
 //
-// The matrix is square and comes from a Matrix Market file (coordinate; real, integer or pattern; general, symmetric or skew-symmetric). The
-// vector begins as 1, 1/2, 1/3, ... and is divided by its largest element after each product. With -p every rank prints the elements of the
-// last product, "ROW VALUE". Exit status: 0; 2: wrong command line; else a file cannot be read, or the job failed.
+// The matrix is square and comes from a Matrix Market file (coordinate; real, integer or pattern;
+// general, symmetric or skew-symmetric). The vector begins as 1, 1/2, 1/3, ... and is divided by
+// its largest element after each product. With -p every rank prints the elements of the last
+// product, "ROW VALUE". Exit status: 0; 2: wrong command line; else a file cannot be read, or the
+// job failed.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -176,7 +179,8 @@ private:
         std::size_t received = 0;
         for (const auto& [rank, columns] : needed) received += columns.size();
         others_.resize(received);
-        // What is long and lies in memory of acp_malloc is copied by its receiver, straight from here.
+        // What is long and lies in memory of acp_malloc is copied by its receiver, straight from
+        // here.
         const acp_ga_t memory = acp_malloc(sent_.size() * sizeof(double) + 1, acp_rank());
         must(memory != ACP_GA_NULL);
         outgoing_ = static_cast<double*>(acp_query_address(memory));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// word_count: how often each word stands in text files. Each rank reads its part of every file and counts words in one map
-// that all ranks share.
+// word_count: how often each word stands in text files. Each rank reads its part of every file and
+// counts words in one map that all ranks share.
 //
 //   acprun -n 4 ./word_count -n 20 book.txt
 //
-// prints the 20 most frequent words (10 without -n) as `sort | uniq -c` prints them. A word is a run of ASCII letters and
-// digits; upper case counts as lower case. Exit status: 0; 2: wrong command line; else a file cannot be read, or the job
-// failed.
+// prints the 20 most frequent words (10 without -n) as `sort | uniq -c` prints them. A word is a
+// run of ASCII letters and digits; upper case counts as lower case. Exit status: 0; 2: wrong
+// command line; else a file cannot be read, or the job failed.
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
@@ -27,7 +27,8 @@ namespace {
     std::abort();
 }
 
-// All ranks learn a map that rank 0 made: its struct is copied from the start of rank 0's starter memory.
+// All ranks learn a map that rank 0 made: its struct is copied from the start of rank 0's starter
+// memory.
 acp_map_t share_map() {
     acp_map_t map{};
     if (acp_rank() == 0) {
@@ -42,7 +43,8 @@ acp_map_t share_map() {
     return map;
 }
 
-// Counts words many at a time, so that a word which another node stores does not cost a round trip of its own.
+// Counts words many at a time, so that a word which another node stores does not cost a round trip
+// of its own.
 class WordCounter {
 public:
     explicit WordCounter(acp_map_t counts) : counts_(counts) {}
@@ -129,7 +131,8 @@ int collect(const void* key, size_t key_size, const void* value, size_t, void* w
     return 0;
 }
 
-// Each rank puts its most frequent words into a second map, under its number; rank 0 puts these together.
+// Each rank puts its most frequent words into a second map, under its number; rank 0 puts these
+// together.
 std::vector<Counted> most_frequent(acp_map_t counts, acp_map_t texts, std::size_t most) {
     std::vector<Counted> words;
     if (acp_for_each_local_map(counts, collect, &words) < 0) give_up(acp_error_message());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a numbered operation costs beside what lies beneath it: on a node the bare function on the same word, between nodes
-// an 8-byte get; and how many more of them a batch of 64 carries than single ones. Samples alternate; medians with the
-// middle half of the samples. Rank 0 measures, the others wait in a barrier.
+// What a numbered operation costs beside what lies beneath it: on a node the bare function on the
+// same word, between nodes an 8-byte get; and how many more of them a batch of 64 carries than
+// single ones. Samples alternate; medians with the middle half of the samples. Rank 0 measures, the
+// others wait in a barrier.
 //   acprun -n 2 invoke_speed [samples]
 //   acprun -n 2 --nodes 2 invoke_speed [samples]
 // Between nodes with agents' gateways by an acprun whose agent has the test library (tests/invoke).

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long the exchange planner takes: for the 14 messages of paper 003, for a three-dimensional halo of 26 messages and for the same in
-// four pieces each (104). The yardstick is one simulation of RoundRobin's plan for the same messages, in the same run: medians
-// and ratios. Then for the thousand random patterns of planner_quality_test.cpp, each planned three times: of the shortest times the median, that
-// which 99 of 100 are within, and the longest; and for as many of 14 messages, of which the fast plan is to take no longer than `fast_us_max`. One thread.
+// How long the exchange planner takes: for the 14 messages of paper 003, for a three-dimensional
+// halo of 26 messages and for the same in four pieces each (104). The yardstick is one simulation
+// of RoundRobin's plan for the same messages, in the same run: medians and ratios. Then for the
+// thousand random patterns of planner_quality_test.cpp, each planned three times: of the shortest
+// times the median, that which 99 of 100 are within, and the longest; and for as many of 14
+// messages, of which the fast plan is to take no longer than `fast_us_max`. One thread.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -36,7 +38,8 @@ double median_us(int times, const std::function<void()>& work) {
     return samples[static_cast<std::size_t>(times / 2)];
 }
 
-// The faces, edges and corners of a cube of 64 points a side, 8 bytes each.   parts  of each message
+// The faces, edges and corners of a cube of 64 points a side, 8 bytes each.
+//   parts  number of parts of each message
 NodeProblem cube_halo(std::uint64_t parts) {
     std::vector<OffsetMessage> messages;
     for (int way = 0; way < 27; ++way) {

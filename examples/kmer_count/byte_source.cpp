@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain and gzip files as a stream of bytes. See byte_source.hpp. zlib's own gzread would do but for two
-// things: it takes whatever follows a member and is not gzip for the end of the file, and it cannot
-// say where in the file an error is.
+// Plain and gzip files as a stream of bytes. See byte_source.hpp. zlib's own gzread would do but
+// for two things: it takes whatever follows a member and is not gzip for the end of the file, and
+// it cannot say where in the file an error is.
 #include "byte_source.hpp"
 
 #include <algorithm>
@@ -81,7 +81,8 @@ std::size_t ByteSource::read_gzip(char* target, std::size_t bytes_max) {
     return room - stream_.avail_out;
 }
 
-// Goes to what follows a member: another member or, after zero bytes of padding, the end of the file.
+// Goes to what follows a member: another member or, after zero bytes of padding, the end of the
+// file.
 bool ByteSource::begin_member() {
     for (;;) {
         if (stream_.avail_in == 0 && !refill()) return false;

@@ -51,8 +51,8 @@ void Exchange::send_full(std::uint32_t owner) {
     while (!try_send(owner)) end_round(true);
 }
 
-// Sends the batch being filled, unless it is empty, and opens the other. False, and nothing changed, when
-// the owner's inbox is full.
+// Sends the batch being filled, unless it is empty, and opens the other. False, and nothing
+// changed, when the owner's inbox is full.
 bool Exchange::try_send(std::uint32_t owner) {
     Outbox& box = boxes_[owner];
     const std::size_t at = batch_at(owner, box.filling);

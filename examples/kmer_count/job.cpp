@@ -38,8 +38,8 @@ void Job::checkpoint() {
     throw Stopped(is_first() ? fetch_failure(static_cast<int>(first_failed - 1)) : "");
 }
 
-// Two words take turns, for a fast rank may fail on its way to the next checkpoint while a slow one still
-// looks whether somebody failed before this one. None can be two checkpoints ahead.
+// Two words take turns, for a fast rank may fail on its way to the next checkpoint while a slow one
+// still looks whether somebody failed before this one. None can be two checkpoints ahead.
 acp_ga_t Job::first_failed_ga() const {
     return board_ga(0, offsetof(Board, first_failed) + (checkpoints_ & 1U) * sizeof(std::uint64_t));
 }
@@ -53,8 +53,9 @@ std::string Job::fetch_failure(int rank) {
     return board_->failure;
 }
 
-// Makes this rank's failure the job's, unless another rank was first, and makes every inbox look full:
-// the others then come to the end of their round, which is a checkpoint, with their next batch.
+// Makes this rank's failure the job's, unless another rank was first, and makes every inbox look
+// full: the others then come to the end of their round, which is a checkpoint, with their next
+// batch.
 void Job::fail(const char* message) {
     std::snprintf(board_->failure, sizeof board_->failure, "%s", message);
     const acp_ga_t answer = board_ga(rank_, offsetof(Board, answer));

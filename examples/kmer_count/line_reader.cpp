@@ -44,8 +44,8 @@ void LineReader::check_rest() {
     while (source_.is_gzip() && source_.read(buffer_.get(), buffer_bytes) != 0) continue;
 }
 
-// Moves what is left to the buffer's front and reads more behind it. False when the buffer is full or
-// the file has ended.
+// Moves what is left to the buffer's front and reads more behind it. False when the buffer is full
+// or the file has ended.
 bool LineReader::fetch_more() {
     if (begin_ != 0) {
         std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);

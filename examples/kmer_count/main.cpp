@@ -3,11 +3,11 @@
 //
 //   acprun -n 4 ./kmer_count reads_1.fq.gz reads_2.fq.gz
 //
-// prints the spectrum, "count number" lines as `jellyfish histo` prints them, and on stderr a progress
-// bar and the totals. How it works, top down: counting.hpp cuts this rank's share of the input into k-mers,
-// map_counter.hpp counts each in a map that all ranks share (or, with --exchange, exchange.hpp brings it to the rank
-// that owns it, where count_table.hpp counts it), spectrum.hpp puts the ranks' results together. All ranks end with
-// the same exit code.
+// prints the spectrum, "count number" lines as `jellyfish histo` prints them, and on stderr a
+// progress bar and the totals. How it works, top down: counting.hpp cuts this rank's share of the
+// input into k-mers, map_counter.hpp counts each in a map that all ranks share (or, with
+// --exchange, exchange.hpp brings it to the rank that owns it, where count_table.hpp counts it),
+// spectrum.hpp puts the ranks' results together. All ranks end with the same exit code.
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -37,7 +37,8 @@ struct CloseFile {
 
 using OutputFile = std::unique_ptr<std::FILE, CloseFile>;
 
-// Rank 0's output, opened before the work begins: a wrong path is known at once. Null: standard output.
+// Rank 0's output, opened before the work begins: a wrong path is known at once. Null: standard
+// output.
 OutputFile open_output(const std::string& path) {
     if (path.empty()) return nullptr;
     OutputFile file(std::fopen(path.c_str(), "w"));

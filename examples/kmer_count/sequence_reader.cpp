@@ -121,8 +121,8 @@ void SequenceReader::take_quality() {
     if (quality_letters_ == record_letters_ && line_.ends) part_ = Part::header;
 }
 
-// Damaged gzip data may look like a broken format before their checksum shows the damage, so that is
-// looked at first.
+// Damaged gzip data may look like a broken format before their checksum shows the damage, so that
+// is looked at first.
 void SequenceReader::fail_at_line(const std::string& what) {
     lines_.check_rest();
     throw Failure(lines_.source().path() + ": line " + std::to_string(lines_.number()) + ": " +

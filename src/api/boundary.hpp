@@ -18,9 +18,10 @@ namespace acp::api {
 
 // The effect of ACP_ON_ERROR=fatal on a call's failure. docs/man/acp_errors.7.md lists the calls.
 enum class Gravity {
-    reported,      // never ends the process: the result is a code that the call is made for
-    misuse_ends,   // a failure is reported; a call that cannot be made now ends the process
-    failure_ends,  // every failure ends the process: a program cannot be expected to test the result
+    reported,     // never ends the process: the result is a code that the call is made for
+    misuse_ends,  // a failure is reported; a call that cannot be made now ends the process
+    // every failure ends the process: a program cannot be expected to test the result
+    failure_ends,
 };
 
 // Keeps a failure as the calling thread's last one; ends the process if `is_fatal` and ACP_ON_ERROR

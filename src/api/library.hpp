@@ -165,8 +165,8 @@ extern constinit thread_local memory::HazardLine* inline_line
     return line != nullptr && !memory::is_entered(*line);
 }
 
-// Library::allocator for calls on the fast path; nullptr, for the slow path, except between acp_init
-// and acp_finalize.
+// Library::allocator for calls on the fast path; nullptr, for the slow path, except between
+// acp_init and acp_finalize.
 extern constinit data::Allocator* allocator_at_hand __attribute__((visibility("hidden")));
 
 // Library::hashed for calls on the fast path; nullptr, for the slow path, except between acp_init

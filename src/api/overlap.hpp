@@ -23,7 +23,8 @@ struct ByteExtent {
     std::uint64_t start = 0;
     std::uint64_t bytes = 0;  // the range does not wrap around
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): the tool takes the zero of the comparison for a pointer
+    // NOLINTNEXTLINE(modernize-use-nullptr): the tool takes the zero of the comparison for a
+    // pointer
     friend auto operator<=>(const ByteExtent&, const ByteExtent&) = default;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACP_ASSERT: a condition that holds unless ACP itself is broken. Kept in release builds. Never used for what a user, a peer or
-// the system can cause: those are Status. Any thread; may be used while locks are held.
+// ACP_ASSERT: a condition that holds unless ACP itself is broken. Kept in release builds. Never
+// used for what a user, a peer or the system can cause: those are Status. Any thread; may be used
+// while locks are held.
 // Tests: tests/unit/base/assert_test.cpp.
 #pragma once
 
@@ -20,8 +21,8 @@ namespace acp::base {
 #define ACP_ASSERT_TEXT_2(value) #value
 #define ACP_ASSERT_TEXT(value) ACP_ASSERT_TEXT_2(value)
 
-// Ends the process with "acp: FILE:LINE: broken invariant: CONDITION" unless the condition holds. The
-// condition is evaluated once.
+// Ends the process with "acp: FILE:LINE: broken invariant: CONDITION" unless the condition holds.
+// The condition is evaluated once.
 #define ACP_ASSERT(condition)                                                \
     (static_cast<bool>(condition)                                            \
          ? static_cast<void>(0)                                              \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a Config from the environment: looks up every row of the registry, collects invalid values, and warns about unknown
-// names. The list of variables is in base/config_registry.cpp.
+// Makes a Config from the environment: looks up every row of the registry, collects invalid values,
+// and warns about unknown names. The list of variables is in base/config_registry.cpp.
 #include "base/config.hpp"
 
 #include <algorithm>

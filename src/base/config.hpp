@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every ACP_* variable: its name, type, default, meaning and origin, and the plain struct that is passed to the layers. This is
-// the one place that turns text into configuration; api/ and the tools parse it once and pass it down. Knows no layer above
-// base. Call from one thread.
+// Every ACP_* variable: its name, type, default, meaning and origin, and the plain struct that is
+// passed to the layers. This is the one place that turns text into configuration; api/ and the
+// tools parse it once and pass it down. Knows no layer above base. Call from one thread.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +57,8 @@ struct Config {
     std::uint32_t colors = 1;                        // ACP_COLORS=1..4; color_count()
     std::uint64_t hang_timeout_ns = 60'000'000'000;  // ACP_HANG_TIMEOUT=seconds; 0 = never
     std::string trace;  // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
-    bool is_check_on =
-        false;  // ACP_CHECK=0|1: every command is checked for mistakes of the program
+    // ACP_CHECK=0|1: every command is checked for mistakes of the program
+    bool is_check_on = false;
     bool is_report_on = false;  // ACP_REPORT=0|1: paths and bytes at finalize
     std::string require;        // ACP_REQUIRE=direct|attach,...: else init fails
     // between nodes; here the launcher's values win
@@ -98,17 +98,18 @@ struct ParsedConfig {
 // Environment entries "NAME=VALUE" (all of them, not only ACP_*), as environ holds them.
 using Environment = std::vector<std::string>;
 
-// Parses the environment. A value that does not parse is Code::config; the message has the variable, the value and the values
-// that are allowed. An unknown ACP_* name gives a warning with the nearest known name.
+// Parses the environment. A value that does not parse is Code::config; the message has the
+// variable, the value and the values that are allowed. An unknown ACP_* name gives a warning with
+// the nearest known name.
 Result<ParsedConfig> parse_config(const Environment& environment);
 
-// All variables, in the order of Config's fields, then those internal to the launcher. For tools: a rank, which may have
-// thousands beside it, makes no such list.
+// All variables, in the order of Config's fields, then those internal to the launcher. For tools: a
+// rank, which may have thousands beside it, makes no such list.
 //   config  what parse_config() made of the environment
 std::vector<VariableState> list_variables(const Config& config, const Environment& environment);
 
-// "64k", "2G", "1048576", "0x1000" -> bytes (k, M, G, T are powers of 1024, any case, optional "B" or "iB");
-// nullopt for anything else, for overflow, and for "20kk".
+// "64k", "2G", "1048576", "0x1000" -> bytes (k, M, G, T are powers of 1024, any case, optional "B"
+// or "iB"); nullopt for anything else, for overflow, and for "20kk".
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
 }  // namespace acp::base

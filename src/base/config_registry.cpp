@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows, and the few kinds of values: a choice of words, a switch, a number in a range, seconds, text. Defaults are not
-// written here: they are what Config{} holds.
+// The rows, and the few kinds of values: a choice of words, a switch, a number in a range, seconds,
+// text. Defaults are not written here: they are what Config{} holds.
 #include "base/config_registry.hpp"
 
 #include <algorithm>

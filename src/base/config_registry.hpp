@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table behind base/config.hpp: one row per ACP_* variable, with the functions that convert its value from text into Config
-// and back. Reads no environment. To add a variable, add a field to Config and a row here; parsing, defaults, `acpinfo -c` and
-// the tests follow. Pure; any thread.
+// The table behind base/config.hpp: one row per ACP_* variable, with the functions that convert its
+// value from text into Config and back. Reads no environment. To add a variable, add a field to
+// Config and a row here; parsing, defaults, `acpinfo -c` and the tests follow. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -27,7 +27,8 @@ struct LauncherVariable {
     std::string_view name;
     std::string_view type;
     std::string_view meaning;
-    // of one that users may set: whether the value is valid; nullptr: the reader of the variable checks it
+    // of one that users may set: whether the value is valid; nullptr: the reader of the variable
+    // checks it
     bool (*fits)(std::string_view text) = nullptr;
     std::string_view default_value = {};  // of one that users may set; "": none
 };
@@ -37,7 +38,8 @@ struct LauncherVariable {
 
 [[nodiscard]] const std::vector<LauncherVariable>& launcher_variables();
 
-// Whether a variable has one value in the whole job, which the launcher fixes before a process reads it.
+// Whether a variable has one value in the whole job, which the launcher fixes before a process
+// reads it.
 [[nodiscard]] bool is_of_job(std::string_view name);
 
 }  // namespace acp::base

@@ -28,7 +28,8 @@ bool parse_share(std::string_view text, double& share) {
     return true;
 }
 
-// "1ms", "20us", "0.5s". A unit is required: seconds and milliseconds are too easily mistaken for each other.
+// "1ms", "20us", "0.5s". A unit is required: seconds and milliseconds are too easily mistaken for
+// each other.
 bool parse_time(std::string_view text, std::uint64_t& time_ns) {
     constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> units{
         {{"ms", 1'000}, {"us", 1'000'000}, {"ns", nanoseconds_per_second}, {"s", 1}}};

@@ -6,8 +6,9 @@
 
 namespace acp::base {
 
-// Orders the loads and stores before it and those after it as std::atomic_thread_fence(order) does. ThreadSanitizer knows
-// no fences; for it a read-modify-write of one word of the process stands here, which orders more.
+// Orders the loads and stores before it and those after it as std::atomic_thread_fence(order) does.
+// ThreadSanitizer knows no fences; for it a read-modify-write of one word of the process stands
+// here, which orders more.
 inline void fence(std::memory_order order) noexcept {
 #if defined(__SANITIZE_THREAD__)
     static std::atomic<unsigned> word{0};

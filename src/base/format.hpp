@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers and tables for people: sizes, durations, and aligned columns. Programs use JSON; base/parse.hpp has text that is read
-// back. Knows no terminal: the caller chooses width and colours. Pure; any thread. Tests: tests/unit/base/format_test.cpp.
+// Numbers and tables for people: sizes, durations, and aligned columns. Programs use JSON;
+// base/parse.hpp has text that is read back. Knows no terminal: the caller chooses width and
+// colours. Pure; any thread. Tests: tests/unit/base/format_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace acp::base {
 
-// "0 B", "1000 B", "64 KiB", "1.5 MiB": three significant digits from 1 KiB on, trailing zeros dropped.
+// "0 B", "1000 B", "64 KiB", "1.5 MiB": three significant digits from 1 KiB on, trailing zeros
+// dropped.
 [[nodiscard]] std::string human_size(std::uint64_t bytes);
 
 // "1 byte", "0 bytes", "65536 bytes": exact, for messages.
@@ -23,13 +25,15 @@ namespace acp::base {
 // "0x0", "0x7fffd2a0": an address, a key, a handle.
 [[nodiscard]] std::string hex(std::uint64_t number);
 
-// A foreign text as a terminal can show it: control characters but line break and tab, and bytes that are no UTF-8, become \xNN.
+// A foreign text as a terminal can show it: control characters but line break and tab, and bytes
+// that are no UTF-8, become \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 
 // The columns that a terminal needs for a text: code points of UTF-8 without colour escapes.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
-// Breaks a text at blanks into lines of at most `width` columns; a longer word gets a line of its own.
+// Breaks a text at blanks into lines of at most `width` columns; a longer word gets a line of its
+// own.
 //   width  >= 1
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 

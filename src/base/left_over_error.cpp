@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists the errors that Linux makes of ICMP messages: types 3 (unreachable), 4, 11 and 12 of IPv4, 1 to 4 of IPv6.
+// Lists the errors that Linux makes of ICMP messages: types 3 (unreachable), 4, 11 and 12 of IPv4,
+// 1 to 4 of IPv6.
 #include "base/left_over_error.hpp"
 
 #include <cerrno>

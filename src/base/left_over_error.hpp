@@ -8,8 +8,9 @@
 
 namespace acp::base {
 
-// How often a call that fails with such an error is repeated before the error is attributed to the call itself: a forger may
-// have another ICMP message ready, but not eight within the microseconds that eight calls take.
+// How often a call that fails with such an error is repeated before the error is attributed to the
+// call itself: a forger may have another ICMP message ready, but not eight within the microseconds
+// that eight calls take.
 inline constexpr int left_over_tries_max = 8;
 
 // False for errors of the call itself: no room, a bad argument, a bad descriptor.

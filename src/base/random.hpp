@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small, fast generator of pseudo-random numbers for tests, benchmarks, back-off and probes: same seed,
-// same sequence, on every machine. Not for keys. Reads no clock and no entropy: the seed is an argument.
-// One object belongs to one thread. Tests: tests/unit/base/random_test.cpp.
+// A small, fast generator of pseudo-random numbers for tests, benchmarks, back-off and probes: same
+// seed, same sequence, on every machine. Not for keys. Reads no clock and no entropy: the seed is
+// an argument. One object belongs to one thread. Tests: tests/unit/base/random_test.cpp.
 #pragma once
 
 #include <array>
@@ -11,7 +11,8 @@
 
 namespace acp::base {
 
-// One step of splitmix64 (Steele, Lea, Flood, OOPSLA 2014): a good 64-bit mix of a counter. Also a hash.
+// One step of splitmix64 (Steele, Lea, Flood, OOPSLA 2014): a good 64-bit mix of a counter. Also a
+// hash.
 [[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t value) noexcept {
     value += 0x9e3779b97f4a7c15U;
     value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result of a function that can fail: a code of <acp/error.h> and, when it is not ok, the message that the place of the
-// failure wrote. Knows nothing of threads, logging or the C boundary. A Status belongs to one thread at a time.
+// The result of a function that can fail: a code of <acp/error.h> and, when it is not ok, the
+// message that the place of the failure wrote. Knows nothing of threads, logging or the C boundary.
+// A Status belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +55,8 @@ public:
         return made;
     }
 
-    // A failure with the std::string that words() returns as its message; bare(code) if no memory is left for it.
+    // A failure with the std::string that words() returns as its message; bare(code) if no memory
+    // is left for it.
     template <typename Words>
     [[nodiscard]] static Status worded(Code code, const Words& words) noexcept {
         try {
@@ -85,7 +87,8 @@ public:
     // "" when ok.
     [[nodiscard]] std::string_view message() const noexcept;
 
-    // The same failure with "phrase: " before its message, unless no memory is left for that. ok stays ok.
+    // The same failure with "phrase: " before its message, unless no memory is left for that. ok
+    // stays ok.
     [[nodiscard]] Status within(std::string_view phrase) && noexcept;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of words, and lists of ranks in them: the form of messages between processes of a job that people can read too. Pure;
-// any thread.
+// Lines of words, and lists of ranks in them: the form of messages between processes of a job that
+// people can read too. Pure; any thread.
 // Tests: tests/unit/base/words_test.cpp.
 #pragma once
 

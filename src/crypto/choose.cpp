@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses a cipher suite from the user's wish, the processor's features and the libraries installed.
+// Chooses a cipher suite from the user's wish, the processor's features and the libraries
+// installed.
 #include "crypto/choose.hpp"
 
 #include <array>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The suite of a job with ACP_SECURITY=off: no library, no key agreement and no secrecy. Its keys and MACs are XXH3 hashes, which
-// detect datagrams of another job and damaged ones; a third party can forge them. Its AEAD passes nothing, because the datagram
-// layer calls none with security off. One thread. Tests: tests/unit/crypto/clear_suite_test.cpp.
+// The suite of a job with ACP_SECURITY=off: no library, no key agreement and no secrecy. Its keys
+// and MACs are XXH3 hashes, which detect datagrams of another job and damaged ones; a third party
+// can forge them. Its AEAD passes nothing, because the datagram layer calls none with security off.
+// One thread. Tests: tests/unit/crypto/clear_suite_test.cpp.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HMAC and HKDF. Messages are assembled in the scratch memory, so that a hash function for one contiguous message suffices.
+// HMAC and HKDF. Messages are assembled in the scratch memory, so that a hash function for one
+// contiguous message suffices.
 #include "crypto/hashed_suite.hpp"
 
 #include <algorithm>
@@ -34,8 +35,8 @@ base::Result<os::SecretMemory> HashedSuite::make_scratch() {
     return os::SecretMemory::allocate(scratch_bytes);
 }
 
-// HMAC (RFC 2104): H((K ^ opad) || H((K ^ ipad) || message)). The key and the parts of the message may lie in the digests of
-// the scratch memory.
+// HMAC (RFC 2104): H((K ^ opad) || H((K ^ ipad) || message)). The key and the parts of the message
+// may lie in the digests of the scratch memory.
 void HashedSuite::mac(Bytes key, std::initializer_list<Bytes> parts, Digest result) noexcept {
     const MutableBytes scratch = scratch_.bytes();
     const auto block = scratch.first(hash_block_bytes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intel's libipsec-mb, loaded at run time: its functions for single messages of AES-128-GCM in the variant that fits the
-// processor, declared by hand, and the cipher suite made of them. Expanded keys lie in secret memory. x86-64 only: elsewhere
-// the library does not exist. Any thread may load it; a suite belongs to one thread.
+// Intel's libipsec-mb, loaded at run time: its functions for single messages of AES-128-GCM in the
+// variant that fits the processor, declared by hand, and the cipher suite made of them. Expanded
+// keys lie in secret memory. x86-64 only: elsewhere the library does not exist. Any thread may load
+// it; a suite belongs to one thread.
 // Tests: tests/unit/crypto/suite_test.cpp.
 #pragma once
 
@@ -20,17 +21,17 @@ namespace acp::crypto {
 
 class IpsecMb {
 public:
-    // Sizes of the library's expanded key and of its state for a message in progress: 1024 and 96 bytes in the known versions,
-    // with room to spare.
+    // Sizes of the library's expanded key and of its state for a message in progress: 1024 and 96
+    // bytes in the known versions, with room to spare.
     static constexpr std::size_t key_data_bytes = 2048;
     static constexpr std::size_t message_data_bytes = 512;
 
-    // Loads the first library that exists and binds its functions.
-    // Errors: unsupported (no library was found, it lacks a function, or the processor has no AES instructions; says what to
-    // do).
+    // Loads the first library that exists and binds its functions. Errors: unsupported (no library
+    // was found, it lacks a function, or the processor has no AES instructions; says what to do).
     static Result<std::shared_ptr<const IpsecMb>> load(std::span<const char* const> names);
 
-    // The functions, bound by load(). Whatever is named key_data or message_data must have the sizes above.
+    // The functions, bound by load(). Whatever is named key_data or message_data must have the
+    // sizes above.
     void (*expand_key)(const void* key, void* key_data) = nullptr;
     void (*encrypt)(const void* key_data,
                     void* message_data,

@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t chacha_key_bytes = 32;
 constexpr std::size_t cell_bytes = 64;
 
-// What all ciphers of a suite share. Each cipher holds a reference, so it lives until the last one is destroyed.
+// What all ciphers of a suite share. Each cipher holds a reference, so it lives until the last one
+// is destroyed.
 struct ChaChaShared {
     explicit ChaChaShared(std::unique_ptr<IpsecMbJobs> opened) noexcept : jobs(std::move(opened)) {}
 

@@ -20,8 +20,8 @@ constexpr std::uint64_t key_bytes = 32;
 
 }  // namespace
 
-// The library's IMB_JOB. The caller writes the fields up to `additional_bytes` and from `cipher` to `order`, the library the
-// others.
+// The library's IMB_JOB. The caller writes the fields up to `additional_bytes` and from `cipher` to
+// `order`, the library the others.
 struct IpsecMbJobs::Job {
     const void* sealing_key;
     const void* opening_key;

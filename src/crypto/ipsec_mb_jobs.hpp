@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intel's libipsec-mb computes ChaCha20-Poly1305 only as jobs that are submitted to a manager; they are complete when submit
-// returns. A short message takes a third of libcrypto's time. The layouts of a job and of the manager's first words are those
-// of version 1.3, declared by hand, so no other version is used. The library does not copy keys. A manager belongs to one
-// thread.
+// Intel's libipsec-mb computes ChaCha20-Poly1305 only as jobs that are submitted to a manager; they
+// are complete when submit returns. A short message takes a third of libcrypto's time. The layouts
+// of a job and of the manager's first words are those of version 1.3, declared by hand, so no other
+// version is used. The library does not copy keys. A manager belongs to one thread.
 // Tests: tests/unit/crypto/suite_test.cpp, choose_test.cpp.
 #pragma once
 

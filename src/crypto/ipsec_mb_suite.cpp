@@ -17,7 +17,8 @@ namespace {
 
 using MessageData = std::array<std::byte, IpsecMb::message_data_bytes>;
 
-// What all ciphers of a suite share. Each cipher holds a reference, so it lives until the last one is destroyed.
+// What all ciphers of a suite share. Each cipher holds a reference, so it lives until the last one
+// is destroyed.
 struct AesShared {
     explicit AesShared(std::shared_ptr<const IpsecMb> loaded) noexcept
         : library(std::move(loaded)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores many small keys in few pieces of secret memory: cells of one size, taken and given back. Does not know what they hold.
-// One thread. Tests: tests/unit/crypto/choose_test.cpp.
+// Stores many small keys in few pieces of secret memory: cells of one size, taken and given back.
+// Does not know what they hold. One thread. Tests: tests/unit/crypto/choose_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ public:
     //   cell_bytes  a multiple of 64
     explicit KeyCells(std::size_t cell_bytes) noexcept : cell_bytes_(cell_bytes) {}
 
-    // Takes a cell, zeroed and aligned to 64 bytes; empty if there is no memory. It is valid until given back, and no longer
-    // than this object lives.
+    // Takes a cell, zeroed and aligned to 64 bytes; empty if there is no memory. It is valid until
+    // given back, and no longer than this object lives.
     [[nodiscard]] std::span<std::byte> take() noexcept;
 
     // Wipes a cell and puts it on the free list.

@@ -29,7 +29,8 @@ Result<std::shared_ptr<const Libcrypto>> Libcrypto::load(std::span<const char* c
             base::Code::unsupported,
             loaded->library_.name() + " has no " + missing + "; 1.1.1 or newer does" + advice);
     }
-    // The library's other functions assume that initialisation succeeded, and would use what is missing if it did not.
+    // The library's other functions assume that initialisation succeeded, and would use what is
+    // missing if it did not.
     if (loaded->initialize(0, nullptr) == 0 ||
         (loaded->get_default_context != nullptr && loaded->get_default_context() == nullptr)) {
         return base::Status(base::Code::memory,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSSL's libcrypto, 1.1.1 or 3, loaded at run time: the functions used, declared by hand, and the cipher suites made of
-// them. The expanded key of a cipher lies in the library's own memory, which the library wipes when the cipher is freed. Any
-// thread may load it; a suite belongs to one thread.
+// OpenSSL's libcrypto, 1.1.1 or 3, loaded at run time: the functions used, declared by hand, and
+// the cipher suites made of them. The expanded key of a cipher lies in the library's own memory,
+// which the library wipes when the cipher is freed. Any thread may load it; a suite belongs to one
+// thread.
 // Tests: tests/unit/crypto/suite_test.cpp.
 #pragma once
 
@@ -51,8 +52,8 @@ struct LibcryptoFunctions {
     int (*control)(EvpCipherContext*, int command, int argument, void* pointer) = nullptr;
     const EvpCipher* (*aes_128_gcm)() = nullptr;
     const EvpCipher* (*chacha20_poly1305)() = nullptr;
-    // SHA-256 by the low-level functions: those of EVP allocate memory for each hash, and a failure of that could not be
-    // reported.
+    // SHA-256 by the low-level functions: those of EVP allocate memory for each hash, and a failure
+    // of that could not be reported.
     int (*sha256_init)(Sha256Context*) = nullptr;
     int (*sha256_update)(Sha256Context*, const void* data, std::size_t bytes) = nullptr;
     int (*sha256_final)(unsigned char* out, Sha256Context*) = nullptr;
@@ -70,8 +71,8 @@ struct LibcryptoFunctions {
     int (*begin_derivation)(EvpKeyContext*) = nullptr;
     int (*set_derivation_peer)(EvpKeyContext*, EvpKey*) = nullptr;
     int (*derive)(EvpKeyContext*, unsigned char* out, std::size_t* bytes) = nullptr;
-    // Initialisation. initialize() returns 0 on failure. get_default_context() exists in version 3 only and returns nullptr on
-    // failure.
+    // Initialisation. initialize() returns 0 on failure. get_default_context() exists in version 3
+    // only and returns nullptr on failure.
     int (*initialize)(std::uint64_t options, const void* settings) = nullptr;
     void* (*get_default_context)() = nullptr;
     int (*set_error_mark)() = nullptr;
@@ -80,8 +81,8 @@ struct LibcryptoFunctions {
 
 class Libcrypto : public LibcryptoFunctions {
 public:
-    // Loads the first library that exists and binds its functions.
-    // Errors: unsupported (no library was found, or it lacks a function; says what to install), memory.
+    // Loads the first library that exists and binds its functions. Errors: unsupported (no library
+    // was found, or it lacks a function; says what to install), memory.
     static Result<std::shared_ptr<const Libcrypto>> load(std::span<const char* const> names);
 
 private:

@@ -128,7 +128,8 @@ public:
             library_->free_context(context);
             return nullptr;
         }
-        // Encryption and decryption share the expanded key, and the cipher's default nonce length is ours (12 bytes).
+        // Encryption and decryption share the expanded key, and the cipher's default nonce length
+        // is ours (12 bytes).
         const bool is_ok =
             library_->encrypt_init(context, cipher_, nullptr, unsigned_of(key), nullptr) == 1;
         return is_ok ? std::move(aead) : nullptr;
@@ -159,7 +160,8 @@ Result<std::unique_ptr<datagram::CipherSuite>> make_suite(std::shared_ptr<const 
     if (!scratch.is_ok()) return std::move(scratch).failure();
     auto suite =
         std::make_unique<LibcryptoSuite>(std::move(scratch).value(), std::move(library), cipher);
-    // A library may be built or configured to refuse a cipher. Finds that out now rather than at the first handshake.
+    // A library may be built or configured to refuse a cipher. Finds that out now rather than at
+    // the first handshake.
     const std::array<std::byte, datagram::key_bytes_max> key{};
     if (suite->make(Bytes(key).first(suite->key_bytes())) == nullptr) {
         return base::Status(base::Code::unsupported,

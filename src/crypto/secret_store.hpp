@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocates secret memory of any size: small pieces share pages, large ones have pages of their own. Does not know what they
-// hold. One thread. Tests: tests/unit/crypto/secret_store_test.cpp.
+// Allocates secret memory of any size: small pieces share pages, large ones have pages of their
+// own. Does not know what they hold. One thread. Tests: tests/unit/crypto/secret_store_test.cpp.
 #pragma once
 
 #include <cstddef>

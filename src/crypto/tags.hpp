@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares authentication tags in constant time, so that an attacker cannot find a tag byte by byte. Knows no library. Any
-// thread.
+// Compares authentication tags in constant time, so that an attacker cannot find a tag byte by
+// byte. Knows no library. Any thread.
 // Tests: tests/unit/crypto/suite_test.cpp.
 #pragma once
 

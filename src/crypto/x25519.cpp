@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Key agreement: for each exchange both keys become objects of the library, which wipes and frees them afterwards.
+// Key agreement: for each exchange both keys become objects of the library, which wipes and frees
+// them afterwards.
 #include "crypto/x25519.hpp"
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace {
 
 constexpr int key_type = 1034;  // NID_X25519
 
-// Removes what failed calls add to the library's error queue: the program may use the library too and would find our errors
-// there.
+// Removes what failed calls add to the library's error queue: the program may use the library too
+// and would find our errors there.
 class QuietErrors {
 public:
     explicit QuietErrors(const Libcrypto& library) noexcept : library_(library) {
@@ -72,8 +73,9 @@ bool X25519::compute_public_key() noexcept {
            bytes == public_key_.size();
 }
 
-// Whether an agreement works, tried with our own public key. At its first agreement the library allocates objects that it would
-// lack for ever if memory was refused then. So the first one is made here, where a refusal can still be reported.
+// Whether an agreement works, tried with our own public key. At its first agreement the library
+// allocates objects that it would lack for ever if memory was refused then. So the first one is
+// made here, where a refusal can still be reported.
 bool X25519::has_agreed() {
     auto shared = os::SecretMemory::allocate(datagram::public_key_bytes);
     return shared.is_ok() &&
@@ -102,8 +104,8 @@ bool X25519::derive(EvpKey* own, EvpKey* other, std::span<std::byte, 32> out) co
         bytes != out.size()) {
         return false;
     }
-    // RFC 7748, 6.1: a public key of small order makes the result all zero, whatever our private key is. The library refuses it
-    // too.
+    // RFC 7748, 6.1: a public key of small order makes the result all zero, whatever our private
+    // key is. The library refuses it too.
     std::byte any{};
     for (const std::byte byte : out) any |= byte;
     return any != std::byte{};

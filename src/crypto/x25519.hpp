@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A key pair of X25519 (RFC 7748), computed by libcrypto. The private key lies in secret memory; the library has a copy only
-// while it computes. One thread.
+// A key pair of X25519 (RFC 7748), computed by libcrypto. The private key lies in secret memory;
+// the library has a copy only while it computes. One thread.
 // Tests: tests/unit/crypto/x25519_test.cpp.
 #pragma once
 
@@ -15,7 +15,8 @@ namespace acp::crypto {
 
 class X25519 final : public datagram::KeyAgreement {
 public:
-    // Makes a pair with this private key. Errors: memory, unsupported (this build of the library refuses X25519).
+    // Makes a pair with this private key. Errors: memory, unsupported (this build of the library
+    // refuses X25519).
     static Result<std::unique_ptr<X25519>> make(
         std::shared_ptr<const Libcrypto> library,
         std::span<const std::byte, datagram::public_key_bytes> private_key);

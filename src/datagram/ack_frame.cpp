@@ -34,7 +34,8 @@ std::uint64_t AckFrame::mask_of(std::uint64_t block) const noexcept {
                     block == top_block ? largest % block_packets : block_packets - 1);
     }
     if (block <= run_block && run_block - block < count) {
-        // The bits of a word above the run's start carry no information: the run covers those packets.
+        // The bits of a word above the run's start carry no information: the run covers those
+        // packets.
         const std::uint64_t told =
             block == run_block ? (std::uint64_t{1} << (run_start() % block_packets)) - 1 : ~0ULL;
         mask |= words[run_block - block] & told;
@@ -84,8 +85,8 @@ std::size_t decode_ack(std::span<const std::byte> in, AckFrame& ack) noexcept {
     read.credit = load<std::uint16_t>(at + 20);
     read.marked = load<std::uint16_t>(at + 22);
     if (read.count > AckFrame::words_max || in.size() < read.encoded_bytes()) return 0;
-    // The run must not reach below packet 0, and no word may describe a block below 0. Packet number 2^64 - 1 is never used:
-    // one more than the largest must not wrap.
+    // The run must not reach below packet 0, and no word may describe a block below 0. Packet
+    // number 2^64 - 1 is never used: one more than the largest must not wrap.
     if (read.run > read.largest || read.largest == ~PacketNumber{0}) return 0;
     if (read.count > block_of(read.run_start()) + 1) return 0;
     std::memcpy(read.words.data(), at + AckFrame::head_bytes, std::size_t{8} * read.count);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An acknowledgement as a value, and its form on the wire (docs/spec/wire-loss.md): which packet numbers were received, how
-// long the receiver held the largest one back, which content is complete, and how much more may be sent. The frame comes from
-// an authenticated peer that may still be broken, so decoding checks every bound. It knows neither receiver nor sender. Any
+// An acknowledgement as a value, and its form on the wire (docs/spec/wire-loss.md): which packet
+// numbers were received, how long the receiver held the largest one back, which content is
+// complete, and how much more may be sent. The frame comes from an authenticated peer that may
+// still be broken, so decoding checks every bound. It knows neither receiver nor sender. Any
 // thread.
 // Tests: tests/unit/datagram/ack_frame_test.cpp.
 //
@@ -12,8 +13,10 @@
 //    8 u64 largest         packet number
 //   16 u32 cumulative      all content before this serial number was received
 //   20 u16 credit          content with serial number < cumulative + credit may be sent
-//   22 u16 marked          datagrams received with the ECN mark "congestion experienced", modulo 2^16
-//   24 n x u64             word j: bit i = packet number 64 * (block - j) + i was received; block = (largest - run) / 64
+//   22 u16 marked          datagrams received with the ECN mark "congestion experienced", modulo
+//                          2^16
+//   24 n x u64             word j: bit i = packet number 64 * (block - j) + i was received; block =
+//                          (largest - run) / 64
 #pragma once
 
 #include <array>
@@ -54,8 +57,8 @@ struct AckFrame {
     // Whether the frame reports this packet as received.
     [[nodiscard]] bool contains(PacketNumber number) const noexcept;
 
-    // The packets of a block (numbers 64 * block ..) that the frame reports as received, one bit each; 0 for blocks outside the
-    // frame.
+    // The packets of a block (numbers 64 * block ..) that the frame reports as received, one bit
+    // each; 0 for blocks outside the frame.
     [[nodiscard]] std::uint64_t mask_of(std::uint64_t block) const noexcept;
 
     // The lowest block that the frame describes.
@@ -66,11 +69,13 @@ struct AckFrame {
     }
 };
 
-// Writes the frame with this type byte. Returns the bytes written, or 0 if the frame does not fit; then nothing is written.
+// Writes the frame with this type byte. Returns the bytes written, or 0 if the frame does not fit;
+// then nothing is written.
 std::size_t encode_ack(const AckFrame& ack, std::uint8_t type, std::span<std::byte> out) noexcept;
 
-// Reads the frame at the front of `in`. Returns the bytes read, or 0 if the frame is cut short or out of bounds; then `ack` is
-// unchanged. The caller must still check that `largest` was ever sent (SentDatagrams::next()).
+// Reads the frame at the front of `in`. Returns the bytes read, or 0 if the frame is cut short or
+// out of bounds; then `ack` is unchanged. The caller must still check that `largest` was ever sent
+// (SentDatagrams::next()).
 [[nodiscard]] std::size_t decode_ack(std::span<const std::byte> in, AckFrame& ack) noexcept;
 
 }  // namespace acp::datagram

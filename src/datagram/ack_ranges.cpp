@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks packet numbers up in the sliding bitmap, records them, and builds acknowledgements from it. One thread.
+// Looks packet numbers up in the sliding bitmap, records them, and builds acknowledgements from it.
+// One thread.
 #include "datagram/ack_ranges.hpp"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ AckRanges::Seen AckRanges::look(PacketNumber number) const noexcept {
 void AckRanges::record(Time now, PacketNumber number, bool wants_ack) noexcept {
     const std::uint64_t block = block_of(number);
     if (block > top_block_) {
-        // The ring's entries for the blocks in between still hold bits of blocks `span_blocks` lower.
+        // The ring's entries for the blocks in between still hold bits of blocks `span_blocks`
+        // lower.
         const std::uint64_t fresh = std::min(block - top_block_, span_blocks);
         for (std::uint64_t i = 0; i < fresh; ++i) words_[(block - i) % span_blocks] = 0;
         top_block_ = block;
@@ -30,15 +32,16 @@ void AckRanges::record(Time now, PacketNumber number, bool wants_ack) noexcept {
         largest_came_ = now;
         has_wanting_ = true;
     }
-    // A packet that arrives late, below an earlier report's largest, was in none of those reports. Lowering their marks makes
-    // the next `repeats` reports reach back to it.
+    // A packet that arrives late, below an earlier report's largest, was in none of those reports.
+    // Lowering their marks makes the next `repeats` reports reach back to it.
     for (PacketNumber& reported : reported_) reported = std::min(reported, number);
 }
 
 void AckRanges::forget_up_to(PacketNumber largest) noexcept {
     words_.fill(~0ULL);
     top_block_ = block_of(largest);
-    // In the top block only the bits up to `largest` count as seen; higher numbers are still to come.
+    // In the top block only the bits up to `largest` count as seen; higher numbers are still to
+    // come.
     words_[top_block_ % span_blocks] = ~0ULL >> (block_packets - 1 - largest % block_packets);
     next_ = forgotten_ = largest + 1;
     reported_.fill(largest);
@@ -63,7 +66,8 @@ void AckRanges::report(Time now, AckFrame& ack) noexcept {
     ack.delay_ns = now - std::min(now, largest_came_);
     // Everything below `known` was in at least `repeats` reports already.
     const PacketNumber known = *std::min_element(reported_.begin(), reported_.end());
-    // Packets below forgotten_ may never have been received, so the run must not cover them: the peer would drop their content.
+    // Packets below forgotten_ may never have been received, so the run must not cover them: the
+    // peer would drop their content.
     ack.run = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(run_below(largest_wanting_, known), largest_wanting_ - forgotten_));
     ack.is_drain = now % drain_every_ns < drain_asked_ns;  // WIRE-65

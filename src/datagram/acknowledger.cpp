@@ -28,12 +28,13 @@ std::uint32_t Acknowledger::append(Peer& peer, MutableBytes room, Time now) noex
     AckFrame ack;
     peer.received.came.report(now, ack);
     if (ack.encoded_bytes() > room.size()) return 0;
-    // The credit is computed last, when it is certain that the frame will be sent: grant() is a promise.
+    // The credit is computed last, when it is certain that the frame will be sent: grant() is a
+    // promise.
     const std::uint32_t credit = budget_.grant(
         now, peer.received.share, std::max(peer.received.longest_came, settings_.datagram_bytes));
     ack.cumulative = peer.received.content.base();
-    // `credit` counts new datagrams. Those received beyond `cumulative` lie in the same range of serial numbers, so they are
-    // added.
+    // `credit` counts new datagrams. Those received beyond `cumulative` lie in the same range of
+    // serial numbers, so they are added.
     ack.credit = static_cast<std::uint16_t>(
         std::min(credit + peer.received.content.beyond(), DuplicateWindow::span));
     // The less credit a sender has, the more often it gets an acknowledgement, which grants new

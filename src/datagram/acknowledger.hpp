@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides when an acknowledgement for a peer is due (WIRE-44), what it reports, and how much credit it grants. It writes a
-// control frame into room that the caller provides, and seals nothing. One thread.
+// Decides when an acknowledgement for a peer is due (WIRE-44), what it reports, and how much credit
+// it grants. It writes a control frame into room that the caller provides, and seals nothing. One
+// thread.
 // Tests: tests/unit/datagram/endpoint_delivery_test.cpp, endpoint_life_test.cpp.
 #pragma once
 
@@ -20,8 +21,9 @@ public:
     Acknowledger(const Settings& settings, CreditBudget& budget) noexcept
         : settings_(settings), budget_(budget) {}
 
-    // Notes an ack-eliciting datagram. An acknowledgement is due at once if `at_once` is set or enough datagrams or bytes are
-    // unacknowledged; otherwise within ack_delay_ns, so that data on the way back can carry it.
+    // Notes an ack-eliciting datagram. An acknowledgement is due at once if `at_once` is set or
+    // enough datagrams or bytes are unacknowledged; otherwise within ack_delay_ns, so that data on
+    // the way back can carry it.
     //   at_once  something is amiss: a hole, a duplicate
     // Returns true if an acknowledgement is due now.
     [[nodiscard]] bool want(AckState& ack,
@@ -29,7 +31,8 @@ public:
                             bool at_once,
                             Time now) const noexcept;
 
-    // Writes an acknowledgement if one is wanted and fits. Returns its bytes; 0: nothing was written.
+    // Writes an acknowledgement if one is wanted and fits. Returns its bytes; 0: nothing was
+    // written.
     [[nodiscard]] std::uint32_t append(Peer& peer, MutableBytes room, Time now) noexcept;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The source or destination of a datagram: an IP address and a UDP port as plain bytes. Knows no socket and resolves no name. A
-// value; any thread.
+// The source or destination of a datagram: an IP address and a UDP port as plain bytes. Knows no
+// socket and resolves no name. A value; any thread.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signed handshake messages and CLOSEs that wait to be sent. The queue holds copies, so that no state is kept for the nodes
-// they go to: most of those nodes are unauthenticated. A message that finds the queue full is dropped and counted. One thread.
+// Signed handshake messages and CLOSEs that wait to be sent. The queue holds copies, so that no
+// state is kept for the nodes they go to: most of those nodes are unauthenticated. A message that
+// finds the queue full is dropped and counted. One thread.
 // Tests: tests/unit/datagram/answer_queue_test.cpp.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses buffers for datagrams of equal length, one after the other, as long as the next one may be sent. One thread.
+// Chooses buffers for datagrams of equal length, one after the other, as long as the next one may
+// be sent. One thread.
 #include "datagram/batch_planner.hpp"
 
 #include <algorithm>
@@ -7,15 +8,18 @@
 namespace acp::datagram {
 namespace {
 
-// Whether serial number a lies before b. Serial numbers wrap around, so their distance is compared (RFC 1982).
+// Whether serial number a lies before b. Serial numbers wrap around, so their distance is compared
+// (RFC 1982).
 bool is_before(Dsn a, Dsn b) noexcept {
     return static_cast<std::int32_t>(a - b) < 0;
 }
 
-// Returns the buffer to send next in this batch, or no_buffer if nothing may be sent now; the reason is then noted in the peer.
+// Returns the buffer to send next in this batch, or no_buffer if nothing may be sent now; the
+// reason is then noted in the peer.
 BufferIndex next_buffer(SendBuffers& buffers, Peer& peer, const Batch& batch, Time now) {
     SendPool& pool = buffers.pool();
-    // WIRE-88: content that the peer has already acknowledged by its cumulative number is not sent again.
+    // WIRE-88: content that the peer has already acknowledged by its cumulative number is not sent
+    // again.
     while (!peer.queue.lost.empty() &&
            is_before(pool[peer.queue.lost.front()].dsn, peer.path.credit.cumulative())) {
         buffers.release(peer, peer.queue.lost.pop(pool));
@@ -30,8 +34,8 @@ BufferIndex next_buffer(SendBuffers& buffers, Peer& peer, const Batch& batch, Ti
         if (peer.flight.sent.count() == 0 && batch.count == 0) peer.flight.is_ping_due = true;
         return no_buffer;
     }
-    // WIRE-52: when a probe timeout allows more datagrams than are in flight, new content may leave too, whatever the window
-    // says.
+    // WIRE-52: when a probe timeout allows more datagrams than are in flight, new content may leave
+    // too, whatever the window says.
     if (peer.flight.probe_budget > batch.count) return buffer;
     const std::uint64_t bytes = peer.flight.sent.bytes_in_flight() + batch.bytes;
     const std::uint64_t size = pool[buffer].frame_bytes + overhead_bytes;
@@ -62,8 +66,8 @@ Batch BatchPlanner::plan(Peer& peer, Time now) {
             batch.segment_bytes = bytes;
             batch.may_fragment = may_fragment;
         } else {
-            // All datagrams of a batch but the last have one length (UDP segmentation offload). A slightly shorter datagram is
-            // padded; a much shorter one ends the batch.
+            // All datagrams of a batch but the last have one length (UDP segmentation offload). A
+            // slightly shorter datagram is padded; a much shorter one ends the batch.
             if (bytes > batch.segment_bytes || batch.last_bytes < batch.segment_bytes ||
                 may_fragment != batch.may_fragment ||
                 batch.bytes + batch.segment_bytes > Batch::bytes_max) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses the buffers of a peer that are sent together now (WIRE-89): lost content first, then new content, as far as credit,
-// congestion window, pacing and room for sent records allow. Removes them from their queues; seals nothing. One thread.
+// Chooses the buffers of a peer that are sent together now (WIRE-89): lost content first, then new
+// content, as far as credit, congestion window, pacing and room for sent records allow. Removes
+// them from their queues; seals nothing. One thread.
 // Tests: tests/unit/datagram/endpoint_delivery_test.cpp.
 #pragma once
 
@@ -33,7 +34,8 @@ public:
     BatchPlanner(SendBuffers& buffers, std::uint32_t datagram_bytes_min) noexcept
         : buffers_(buffers), datagram_bytes_min_(datagram_bytes_min) {}
 
-    // Empty if nothing may be sent now; the peer's fields is_paced, is_starved and is_ping_due say why.
+    // Empty if nothing may be sent now; the peer's fields is_paced, is_starved and is_ping_due say
+    // why.
     [[nodiscard]] Batch plan(Peer& peer, Time now);
 
 private:

@@ -37,9 +37,9 @@ public:
     }
 
 private:
-    // A bucket is stored as the tick at which it will be full again. Taking a token moves that mark one tick ahead; a mark in
-    // the past counts as now, so at most `at_once` tokens are saved up. Ticks wrap around; a mark is never more than `at_once`
-    // ahead.
+    // A bucket is stored as the tick at which it will be full again. Taking a token moves that mark
+    // one tick ahead; a mark in the past counts as now, so at most `at_once` tokens are saved up.
+    // Ticks wrap around; a mark is never more than `at_once` ahead.
     static bool take_from(std::uint32_t& until,
                           std::uint32_t tick,
                           std::uint32_t at_once) noexcept {

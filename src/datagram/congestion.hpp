@@ -41,16 +41,17 @@ public:
     // Updates the window. Times in successive samples never decrease.
     virtual void on_sample(const CongestionSample& sample) noexcept = 0;
 
-    // Persistent congestion (RFC 9002, 7.6): several probe timeouts passed without an answer. The window falls to its minimum
-    // and slow start begins again.
+    // Persistent congestion (RFC 9002, 7.6): several probe timeouts passed without an answer. The
+    // window falls to its minimum and slow start begins again.
     virtual void on_silence() noexcept = 0;
 
-    // All losses of the last reduction proved spurious: the datagrams were acknowledged after all. Undoes that reduction.
+    // All losses of the last reduction proved spurious: the datagrams were acknowledged after all.
+    // Undoes that reduction.
     virtual void on_spurious() noexcept = 0;
 
-    // Bytes that may be in flight. Never below two datagrams, so that the loss of one is revealed by the acknowledgement of the
-    // other. A sender that must be slower than two datagrams per round trip is slowed down by the pacer
-    // (pacing_window_bytes()).
+    // Bytes that may be in flight. Never below two datagrams, so that the loss of one is revealed
+    // by the acknowledgement of the other. A sender that must be slower than two datagrams per
+    // round trip is slowed down by the pacer (pacing_window_bytes()).
     [[nodiscard]] virtual std::uint64_t window_bytes() const noexcept = 0;
 
     // The window from which the pacer computes its rate, in bytes; may be below window_bytes().
@@ -58,7 +59,8 @@ public:
     [[nodiscard]] virtual bool is_slow_start() const noexcept = 0;
 };
 
-// Makes an algorithm for a path whose datagrams are `datagram_bytes` long at first; nullptr if there is no memory.
+// Makes an algorithm for a path whose datagrams are `datagram_bytes` long at first; nullptr if
+// there is no memory.
 std::unique_ptr<Congestion> make_congestion(base::CongestionAlgorithm control,
                                             std::uint32_t datagram_bytes);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Delay-based congestion control: reactions to each acknowledgement and at the end of each round. One thread.
+// Delay-based congestion control: reactions to each acknowledgement and at the end of each round.
+// One thread.
 #include "datagram/congestion_delay.hpp"
 
 #include <algorithm>
@@ -16,8 +17,8 @@ constexpr double growth_far_below = 0.125;  // growth in that case: share of the
 constexpr double loss_usual = 0.01;         // share of datagrams that random loss may take
 constexpr std::uint32_t loss_memory = 512;  // datagrams over which the loss rate is estimated
 constexpr double mark_gain = 1.0 / 16;      // DCTCP's g: weight of the newest round in alpha
-// A queue stands when the RTT exceeds the minimum by standing_min_ns or by 1 / standing_share of it, whichever is more. Then
-// loss is taken for congestion.
+// A queue stands when the RTT exceeds the minimum by standing_min_ns or by 1 / standing_share of
+// it, whichever is more. Then loss is taken for congestion.
 constexpr Time standing_min_ns = 20'000;
 constexpr Time standing_share = 8;
 constexpr Time drain_hold_max_ns = 5'000'000;   // longest time that a drained path is kept empty
@@ -32,7 +33,8 @@ CongestionDelay::CongestionDelay(std::uint32_t datagram_bytes) noexcept
 void CongestionDelay::on_sample(const CongestionSample& sample) noexcept {
     datagram_ = sample.datagram_bytes;
     if (round_.began == 0) round_.began = std::max<Time>(sample.now, 1);
-    // Whether the window limited the sender. Otherwise the sample says nothing about a larger window.
+    // Whether the window limited the sender. Otherwise the sample says nothing about a larger
+    // window.
     const bool is_limited = static_cast<double>(sample.in_flight + datagram_) >=
                             window_ * (is_slow_start_ ? 0.5 : 0.75);
     round_.acked_bytes += sample.acked_bytes;
@@ -62,8 +64,8 @@ void CongestionDelay::end_round(const CongestionSample& sample) noexcept {
     round_.began = std::max<Time>(sample.now, 1);
 }
 
-// WIRE-61: the target has a term that falls with the square root of the window, so that small windows tolerate more delay than
-// large ones and flows converge to equal shares (Swift, 3.5).
+// WIRE-61: the target has a term that falls with the square root of the window, so that small
+// windows tolerate more delay than large ones and flows converge to equal shares (Swift, 3.5).
 void CongestionDelay::set_target() noexcept {
     const double scaled =
         static_cast<double>(scale_ns) * std::sqrt(static_cast<double>(scale_bytes) / window_);
@@ -79,7 +81,8 @@ double CongestionDelay::fullness(Time rtt_ns) const noexcept {
     return above / static_cast<double>(target_ - least_rtt_);
 }
 
-// WIRE-62: one reduction per round, in proportion to the excess over the target. Returns whether the window was reduced.
+// WIRE-62: one reduction per round, in proportion to the excess over the target. Returns whether
+// the window was reduced.
 bool CongestionDelay::judge_delay(const CongestionSample& sample) noexcept {
     const double delay = static_cast<double>(round_.least_rtt);
     const double target = static_cast<double>(target_ns());
@@ -104,8 +107,8 @@ void CongestionDelay::compete() noexcept {
     if (!curve_.is_active()) curve_.begin(window_ / datagram_, window_ / datagram_);
 }
 
-// WIRE-64: reduces by half of the smoothed share of marked datagrams, as DCTCP (RFC 8257). Returns whether the window was
-// reduced.
+// WIRE-64: reduces by half of the smoothed share of marked datagrams, as DCTCP (RFC 8257). Returns
+// whether the window was reduced.
 bool CongestionDelay::judge_marks(const CongestionSample& sample) noexcept {
     if (round_.acked == 0) return false;
     const double share =
@@ -123,14 +126,16 @@ bool CongestionDelay::has_queue(Time rtt_ns) const noexcept {
            rtt_ns > least_rtt_ + std::max(standing_min_ns, least_rtt_ / standing_share);
 }
 
-// WIRE-63: reacts to loss at most once per round trip, and only if there is a queue or the loss is too much for chance.
+// WIRE-63: reacts to loss at most once per round trip, and only if there is a queue or the loss is
+// too much for chance.
 void CongestionDelay::judge_loss(const CongestionSample& sample) noexcept {
     losses_.all += sample.acked + sample.lost;
     losses_.lost += sample.lost;
     if (sample.lost != 0) {
         is_slow_start_ = false;
         const bool is_late = has_queue(latest_rtt_);
-        // More than random loss of 1 % explains: more than two datagrams and two and a half standard deviations above the mean.
+        // More than random loss of 1 % explains: more than two datagrams and two and a half
+        // standard deviations above the mean.
         const double usual = loss_usual * static_cast<double>(losses_.all);
         const bool is_much = losses_.lost > 2 + usual + 2.5 * std::sqrt(usual);
         if ((is_late || is_much) && sample.newest_lost_sent >= reduced_at_) {
@@ -180,8 +185,9 @@ void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
         return;
     }
     if (emptied_at_ == never) {
-        // The path is now empty of our own datagrams. After one more round trip it is also empty of those of senders that began
-        // to drain at the same time; only then does a sample measure the path without a queue.
+        // The path is now empty of our own datagrams. After one more round trip it is also empty of
+        // those of senders that began to drain at the same time; only then does a sample measure
+        // the path without a queue.
         if (sample.in_flight > std::uint64_t{drained_datagrams} * datagram_) return;
         emptied_at_ = now;
         drain_hold_ = std::min(sample.smoothed_rtt_ns, drain_hold_max_ns);
@@ -197,7 +203,8 @@ void CongestionDelay::drain_when_due(const CongestionSample& sample) noexcept {
     if (!rivals_.is_of_others(drained_least_)) least_rtt_ = drained_least_;
 }
 
-// Keeps the minimum RTT. A sample within 1/16 of the minimum confirms it and postpones the next drain.
+// Keeps the minimum RTT. A sample within 1/16 of the minimum confirms it and postpones the next
+// drain.
 void CongestionDelay::note_least(const CongestionSample& sample) noexcept {
     rivals_.note_round_trip(sample.rtt_ns);
     if (least_rtt_ != never && sample.rtt_ns > least_rtt_ + least_rtt_ / 16) return;

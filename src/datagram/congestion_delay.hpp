@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Delay-based congestion control after Swift (Kumar et al., SIGCOMM 2020), adapted to kernel sockets. The target delay is the
-// same for all short paths, whatever RTT a new flow happens to find, and grows as the window shrinks, so that large windows
-// give way to small ones. It leaves room for the batches of 64 KiB that sender and receiver handle at once. A round is judged
-// by its least RTT, so that a thread that was scheduled late does not look like congestion. Loss counts as congestion if there
-// is a queue, however short, or if it exceeds a few per cent; so random loss costs little. After such a loss the window grows
-// as TCP's does (CubicCurve), until delay gives reason to reduce it. ECN marks count as in DCTCP. Additive increase makes flows
-// equal; far below the target the window grows by an eighth per round, so that it recovers soon. If flows that do not react to
-// delay keep the queue full (RivalDetector), it does not react to delay either. If the minimum RTT was not seen for long, the
-// path is drained and the minimum measured afresh. Knows no clock. One thread.
+// Delay-based congestion control after Swift (Kumar et al., SIGCOMM 2020), adapted to kernel
+// sockets. The target delay is the same for all short paths, whatever RTT a new flow happens to
+// find, and grows as the window shrinks, so that large windows give way to small ones. It leaves
+// room for the batches of 64 KiB that sender and receiver handle at once. A round is judged by its
+// least RTT, so that a thread that was scheduled late does not look like congestion. Loss counts as
+// congestion if there is a queue, however short, or if it exceeds a few per cent; so random loss
+// costs little. After such a loss the window grows as TCP's does (CubicCurve), until delay gives
+// reason to reduce it. ECN marks count as in DCTCP. Additive increase makes flows equal; far below
+// the target the window grows by an eighth per round, so that it recovers soon. If flows that do
+// not react to delay keep the queue full (RivalDetector), it does not react to delay either. If the
+// minimum RTT was not seen for long, the path is drained and the minimum measured afresh. Knows no
+// clock. One thread.
 // Tests: tests/unit/datagram/congestion_delay_test.cpp, congestion_link_test.cpp.
 #pragma once
 
@@ -26,15 +29,17 @@ public:
     // Else the target exceeds the minimum RTT by this.
     static constexpr Time long_path_extra_ns = 150'000;
     static constexpr Time long_path_share = 8;  // or by 1 / long_path_share of it, if more
-    // Added to the target for a window of scale_bytes; proportional to 1 / sqrt(window), at most scale_max_ns.
+    // Added to the target for a window of scale_bytes; proportional to 1 / sqrt(window), at most
+    // scale_max_ns.
     static constexpr Time scale_ns = 100'000;
     static constexpr std::uint64_t scale_bytes = 1U << 20;
     static constexpr Time scale_max_ns = 3'000'000;
     static constexpr std::uint32_t initial_datagrams = 32;
     static constexpr std::uint32_t floor_datagrams = 2;
     static constexpr std::uint64_t window_max = 1ULL << 30;
-    // Receivers ask their senders for drains (AckFrame::is_drain). Without such a request a drain begins when the minimum RTT
-    // was not seen for patience_rounds round trips, within the bounds of patience_*_ns.
+    // Receivers ask their senders for drains (AckFrame::is_drain). Without such a request a drain
+    // begins when the minimum RTT was not seen for patience_rounds round trips, within the bounds
+    // of patience_*_ns.
     static constexpr Time drain_pause_ns = 100'000'000;  // least time from one drain to the next
     static constexpr std::uint64_t drain_pause_rounds = 30;
     static constexpr std::uint64_t patience_rounds = 200;
@@ -54,7 +59,8 @@ public:
     [[nodiscard]] Time target_ns() const noexcept { return target_; }
 
 private:
-    // One round: from the sending of a datagram until its acknowledgement. Collects what the samples of the round showed.
+    // One round: from the sending of a datagram until its acknowledgement. Collects what the
+    // samples of the round showed.
     struct Round {
         Time began = 0;  // 0: no round has begun
         Time least_rtt = never;

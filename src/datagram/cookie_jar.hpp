@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stateless cookies (RFC 9147, 5.1): they prove that the sender of an INIT receives at the address it came from, and nothing is
-// kept to make or check them. A cookie is a MAC over address, node, nonce and a time bucket of ten seconds. Knows no packet.
-// One thread.
+// Stateless cookies (RFC 9147, 5.1): they prove that the sender of an INIT receives at the address
+// it came from, and nothing is kept to make or check them. A cookie is a MAC over address, node,
+// nonce and a time bucket of ten seconds. Knows no packet. One thread.
 // Tests: tests/unit/datagram/cookie_jar_test.cpp.
 #pragma once
 
@@ -39,7 +39,8 @@ public:
         return bake(now / bucket_ns, from, node, nonce);
     }
 
-    // WIRE-16: whether a cookie was made here for this INIT, in the current time bucket or the one before.
+    // WIRE-16: whether a cookie was made here for this INIT, in the current time bucket or the one
+    // before.
     [[nodiscard]] bool is_mine(Time now,
                                const Address& from,
                                NodeId node,

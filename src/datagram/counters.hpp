@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of an endpoint: its traffic, and one counter for each reason to drop a datagram. Counters never decrease.
-// Written and read by the endpoint's thread only.
+// The counters of an endpoint: its traffic, and one counter for each reason to drop a datagram.
+// Counters never decrease. Written and read by the endpoint's thread only.
 // Tests: tests/unit/datagram/endpoint_bad_input_test.cpp.
 #pragma once
 

@@ -47,7 +47,8 @@ bool Credentials::agree(NodeId node,
         ++counters_.weak_key;
         return false;
     }
-    // With security off there is no key pair: the connection's secret then depends on the job key and nonces alone.
+    // With security off there is no key pair: the connection's secret then depends on the job key
+    // and nonces alone.
     const Bytes agreed = agreement_ == nullptr ? Bytes{} : Bytes(*shared);
     derive_connection_secret(secrets_.traffic, agreed, parties, suite_, *keys.secret);
     if (!keys.receive.begin(*keys.secret, node, 0, suite_) ||

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The identity of this endpoint: node, instance, the keys of the job, its key pair, and the features that both sides must
-// share. Signs and checks handshake messages, and derives the keys of a connection. Keeps no state of any peer. One thread.
+// The identity of this endpoint: node, instance, the keys of the job, its key pair, and the
+// features that both sides must share. Signs and checks handshake messages, and derives the keys of
+// a connection. Keeps no state of any peer. One thread.
 // Tests: tests/unit/datagram/endpoint_bad_handshake_test.cpp.
 #pragma once
 
@@ -16,7 +17,8 @@
 
 namespace acp::datagram {
 
-// The keys that result from a handshake: the connection's secret, and the first key of each direction.
+// The keys that result from a handshake: the connection's secret, and the first key of each
+// direction.
 struct ConnectionKeys {
     SecretPointer<Secret> secret;
     ReceiveKeys receive;
@@ -25,7 +27,8 @@ struct ConnectionKeys {
 
 class Credentials {
 public:
-    // Draws the key pair and the instance. All arguments must outlive it; the job key in `settings` is read only here.
+    // Draws the key pair and the instance. All arguments must outlive it; the job key in `settings`
+    // is read only here.
     //   counters  where failed checks and agreements are counted
     // Throws std::bad_alloc.
     Credentials(const Settings& settings,
@@ -37,7 +40,8 @@ public:
 
     [[nodiscard]] std::uint64_t job() const noexcept { return settings_.job_id; }
 
-    // A random number that identifies this endpoint: a gateway that restarts on the same node has another one. Never 0.
+    // A random number that identifies this endpoint: a gateway that restarts on the same node has
+    // another one. Never 0.
     [[nodiscard]] std::uint64_t instance() const noexcept { return instance_; }
 
     [[nodiscard]] Features features() const noexcept;
@@ -58,8 +62,8 @@ public:
         datagram::sign(packet, secrets_.handshake, suite_);
     }
 
-    // WIRE-6 WIRE-15: checks length, then MAC, then the fields that all handshake messages share. On false the first failed
-    // check is counted.
+    // WIRE-6 WIRE-15: checks length, then MAC, then the fields that all handshake messages share.
+    // On false the first failed check is counted.
     //   packet  written from the datagram unless the length is wrong; to be used on true only
     template <typename Packet>
     [[nodiscard]] bool check(Bytes datagram, Packet& packet) noexcept {
@@ -83,8 +87,9 @@ public:
         return true;
     }
 
-    // Derives the secret of a connection and the first keys of both directions. Returns false if no secret can be agreed on
-    // with the other side's public key (WIRE-96), or if there is no memory; both are counted.
+    // Derives the secret of a connection and the first keys of both directions. Returns false if no
+    // secret can be agreed on with the other side's public key (WIRE-96), or if there is no memory;
+    // both are counted.
     //   node, other  the other side and its public key
     [[nodiscard]] bool agree(NodeId node,
                              const Parties& parties,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides the receive buffer: equal parts for active peers, never more than is free, and promises taken back after silence. One
-// thread.
+// Divides the receive buffer: equal parts for active peers, never more than is free, and promises
+// taken back after silence. One thread.
 #include "datagram/credit_budget.hpp"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace acp::datagram {
 
 namespace {
 
-// What the kernel charges to the receive buffer for a datagram that fits an Ethernet frame of 1500 bytes.
+// What the kernel charges to the receive buffer for a datagram that fits an Ethernet frame of 1500
+// bytes.
 constexpr std::uint32_t small_datagram = 1472;
 constexpr std::uint32_t small_true_bytes = 2304;
 // Longer datagrams lie in memory rounded up to a power of two, and carry headers and bookkeeping.
@@ -62,8 +63,8 @@ CreditBudget::CreditBudget(std::uint64_t receive_bytes,
     const std::uint64_t usable = usable_bytes_;
     std::uint64_t& each = each_bytes_;
     each = std::uint64_t{unscheduled_} * true_bytes(least);
-    // WIRE-78: a longer datagram is admitted only if one datagram of allowance and one path probe of every sender take at most
-    // half of the budget.
+    // WIRE-78: a longer datagram is admitted only if one datagram of allowance and one path probe
+    // of every sender take at most half of the budget.
     const auto take = [&](std::uint32_t bytes) {
         const std::uint64_t longer = true_bytes(bytes);
         const bool has_room = std::uint64_t{4} * senders * longer <= usable;
@@ -102,7 +103,8 @@ void CreditBudget::on_received(CreditShare& share) noexcept {
 }
 
 std::uint64_t CreditBudget::part_of(const CreditShare& share) const noexcept {
-    // A talker gets an equal part. Any other peer gets a few datagrams, and only from what remains if all nodes begin to talk.
+    // A talker gets an equal part. Any other peer gets a few datagrams, and only from what remains
+    // if all nodes begin to talk.
     std::uint64_t part = shared_bytes() / std::max(talkers_, 1U);
     if (!share.is_talker_) {
         const std::uint64_t few = std::uint64_t{talker_datagrams} * share.each_;
@@ -110,7 +112,8 @@ std::uint64_t CreditBudget::part_of(const CreditShare& share) const noexcept {
             {part, few,
              bytes_of(share) + certain_bytes_ - std::min(certain_bytes_, promised_bytes_)});
     }
-    // A peer that may yet find a longer path is promised little: each promise is charged at the length of the day it was made.
+    // A peer that may yet find a longer path is promised little: each promise is charged at the
+    // length of the day it was made.
     const bool is_early = share.came_ < early_datagrams && share.each_ < true_bytes(longest_);
     return is_early ? std::min(part, std::uint64_t{early_promise} * share.each_) : part;
 }
@@ -120,9 +123,9 @@ std::uint64_t CreditBudget::bytes_of(const CreditShare& share) noexcept {
            std::uint64_t{share.promised_ - share.short_} * share.each_;
 }
 
-// Notes that the peer's datagrams have become longer. Earlier promises stay charged at the earlier length. If they grow twice
-// while short promises remain, all those are charged at the length before the second growth. Returns whether datagrams have
-// become longer.
+// Notes that the peer's datagrams have become longer. Earlier promises stay charged at the earlier
+// length. If they grow twice while short promises remain, all those are charged at the length
+// before the second growth. Returns whether datagrams have become longer.
 bool CreditBudget::lengthen(CreditShare& share, std::uint32_t each) noexcept {
     if (each <= share.each_) return false;
     share.short_ = share.promised_;
@@ -148,8 +151,8 @@ std::uint32_t CreditBudget::grant(Time now,
     const std::uint64_t part = part_of(share);
     const std::uint64_t shared = shared_bytes();
     const std::uint64_t free = shared - std::min(shared, promised_bytes_);
-    // The acknowledgement that confirms a longer path to the sender makes no new promise: the sender would count it as one for
-    // short datagrams (PathState::long_from).
+    // The acknowledgement that confirms a longer path to the sender makes no new promise: the
+    // sender would count it as one for short datagrams (PathState::long_from).
     if (held < part && !is_longer) {
         const auto more = static_cast<std::uint32_t>(std::min(part - held, free) / share.each_);
         share.promised_ += more;

@@ -24,17 +24,19 @@
 
 namespace acp::datagram {
 
-// Bytes that a datagram with this UDP payload is charged in a socket's receive buffer; an upper bound.
+// Bytes that a datagram with this UDP payload is charged in a socket's receive buffer; an upper
+// bound.
 [[nodiscard]] std::uint32_t true_bytes(std::uint32_t datagram_bytes) noexcept;
 
-// The part of a receive buffer that may be promised. The rest is needed for two reasons: the kernel returns the charge of
-// datagrams already read only when they make up a quarter of the buffer, or nothing is left to read; and acknowledgements
-// occupy the buffer but are covered by no credit.
+// The part of a receive buffer that may be promised. The rest is needed for two reasons: the kernel
+// returns the charge of datagrams already read only when they make up a quarter of the buffer, or
+// nothing is left to read; and acknowledgements occupy the buffer but are covered by no credit.
 [[nodiscard]] constexpr std::uint64_t usable_bytes(std::uint64_t receive_bytes) noexcept {
     return receive_bytes / 8 * 5;
 }
 
-// The allowance of every sender, in datagrams of the initial length: clamp(budget / (4 * senders), 2, 16).
+// The allowance of every sender, in datagrams of the initial length: clamp(budget / (4 * senders),
+// 2, 16).
 [[nodiscard]] std::uint32_t unscheduled_datagrams(std::uint64_t receive_bytes,
                                                   std::uint32_t senders,
                                                   std::uint32_t datagram_bytes) noexcept;
@@ -78,14 +80,15 @@ private:
 class CreditBudget {
 public:
     static constexpr Time lease_ns = 1'000'000'000;
-    // Promises for short datagrams hold a sender to short datagrams. So a peer is promised at most early_promise datagrams
-    // until early_datagrams have arrived, by when a longer path could be found.
+    // Promises for short datagrams hold a sender to short datagrams. So a peer is promised at most
+    // early_promise datagrams until early_datagrams have arrived, by when a longer path could be
+    // found.
     static constexpr std::uint32_t early_datagrams = 512;
     static constexpr std::uint32_t early_promise = 64;
 
-    // A peer is a talker if at least talker_datagrams came from it within the current time slice or the one before. Any other
-    // peer is promised at most that many beyond its allowance, and only from what is left when all nodes of the job have their
-    // allowance.
+    // A peer is a talker if at least talker_datagrams came from it within the current time slice or
+    // the one before. Any other peer is promised at most that many beyond its allowance, and only
+    // from what is left when all nodes of the job have their allowance.
     static constexpr std::uint32_t talker_datagrams = 16;
     static constexpr Time slice_ns = 250'000'000;
     // The reserve for allowances of silent peers is at most the budget divided by reserve_share.
@@ -105,16 +108,17 @@ public:
 
     [[nodiscard]] std::uint32_t unscheduled() const noexcept { return unscheduled_; }
 
-    // The longest datagram that this node can receive: the buffer holds one of every sender unasked, and one path probe of
-    // each.
+    // The longest datagram that this node can receive: the buffer holds one of every sender
+    // unasked, and one path probe of each.
     [[nodiscard]] std::uint32_t longest() const noexcept { return longest_; }
 
-    // Counts new content from this peer (DuplicateWindow called it fresh). The next grant() judges by it whether the peer
-    // talks.
+    // Counts new content from this peer (DuplicateWindow called it fresh). The next grant() judges
+    // by it whether the peer talks.
     void on_received(CreditShare& share) noexcept;
 
-    // Returns the credit for an acknowledgement: how many datagrams may still come, never fewer than the allowance. The caller
-    // sends min(this + DuplicateWindow::beyond(), DuplicateWindow::span).
+    // Returns the credit for an acknowledgement: how many datagrams may still come, never fewer
+    // than the allowance. The caller sends min(this + DuplicateWindow::beyond(),
+    // DuplicateWindow::span).
     //   datagram_bytes  the longest datagram that this peer sends now; never less than before
     [[nodiscard]] std::uint32_t grant(Time now,
                                       CreditShare& share,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss-based congestion control as in TCP's CUBIC (RFC 9438): for paths whose delay says nothing about their queue, and for
-// users who want exactly TCP's share. Slow start ends when the least RTT of a round has grown by an eighth, at least by 4 ms
-// (HyStart++, RFC 9406). Knows no clock. One thread.
+// Loss-based congestion control as in TCP's CUBIC (RFC 9438): for paths whose delay says nothing
+// about their queue, and for users who want exactly TCP's share. Slow start ends when the least RTT
+// of a round has grown by an eighth, at least by 4 ms (HyStart++, RFC 9406). Knows no clock. One
+// thread.
 // Tests: tests/unit/datagram/congestion_conformance_test.cpp; tests/unit/sim/rival_test.cpp.
 #pragma once
 

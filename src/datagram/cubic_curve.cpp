@@ -22,7 +22,8 @@ double CubicCurve::grow(Time now, Time rtt_ns, double window) noexcept {
         began_ = now;
         reached_s_ = std::cbrt((most_ - std::min(most_, window)) / aggressiveness);
     }
-    // W_cubic(t) of RFC 9438, 4.2, one round trip ahead; t counts seconds from the curve's inflection point.
+    // W_cubic(t) of RFC 9438, 4.2, one round trip ahead; t counts seconds from the curve's
+    // inflection point.
     const double t = static_cast<double>(now + rtt_ns - began_) / 1e9 - reached_s_;
     const double target = aggressiveness * t * t * t + most_;
     friendly_ += friendly_ < most_ ? friendly_growth : 1;

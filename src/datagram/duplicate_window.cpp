@@ -23,7 +23,8 @@ DuplicateWindow::Seen DuplicateWindow::insert(Dsn dsn) noexcept {
         return seen;
     }
     ++base_;
-    // The window moves to the first missing number. Bits it leaves are cleared for the numbers one span later.
+    // The window moves to the first missing number. Bits it leaves are cleared for the numbers one
+    // span later.
     while (beyond_ != 0) {
         const Dsn bit = base_ % span;
         const std::uint64_t mask = std::uint64_t{1} << (bit % 64);

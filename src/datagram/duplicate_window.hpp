@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which content was received: a sliding bitmap over serial numbers that wrap at 2^32. It begins at the first missing number, so
-// all content before it is complete and no duplicate, however late, is ever delivered twice. Knows nothing of packets. One
-// thread.
+// Which content was received: a sliding bitmap over serial numbers that wrap at 2^32. It begins at
+// the first missing number, so all content before it is complete and no duplicate, however late, is
+// ever delivered twice. Knows nothing of packets. One thread.
 // Tests: tests/unit/datagram/duplicate_window_test.cpp.
 #pragma once
 
@@ -15,7 +15,8 @@ namespace acp::datagram {
 class DuplicateWindow {
 public:
     static constexpr std::uint32_t span = 4096;  // width of the window from base() on
-    // A number up to past_max before base() is a plausible duplicate; an older one violates the protocol.
+    // A number up to past_max before base() is a plausible duplicate; an older one violates the
+    // protocol.
     static constexpr std::uint32_t past_max = 1U << 20;
 
     enum class Seen : std::uint8_t { fresh, duplicate, too_old, too_far };

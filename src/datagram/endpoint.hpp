@@ -60,7 +60,8 @@ struct Settings {
     std::uint32_t datagram_bytes = 1472;
     // The longest UDP payload to probe for; <= 65507. Equal to datagram_bytes: no probing.
     std::uint32_t datagram_bytes_max = 8972;
-    // Size of the socket's receive buffer as the kernel accounts it. Credit for the peers is taken from it.
+    // Size of the socket's receive buffer as the kernel accounts it. Credit for the peers is taken
+    // from it.
     std::uint64_t receive_bytes = 1U << 23;
     // The most datagrams that may wait or be unacknowledged, all peers together.
     std::uint32_t send_buffers = 8192;
@@ -77,7 +78,8 @@ struct Settings {
     Time peer_timeout_ns = 10'000'000'000;  // silence after which a peer is severed; 0: never
 };
 
-// The addresses of the nodes. The endpoint asks when it first needs a node; it tries up to addresses_max per node in turn.
+// The addresses of the nodes. The endpoint asks when it first needs a node; it tries up to
+// addresses_max per node in turn.
 class AddressBook {
 public:
     static constexpr std::size_t addresses_max = 8;
@@ -88,8 +90,9 @@ public:
     [[nodiscard]] virtual std::span<const Address> addresses_of(NodeId node) const noexcept = 0;
 };
 
-// The endpoint's user. Its functions are called from within on_datagram(), on_timer() and next_transmit(), and from no others.
-// They may call reserve(), commit(), watch(), unwatch() and sever().
+// The endpoint's user. Its functions are called from within on_datagram(), on_timer() and
+// next_transmit(), and from no others. They may call reserve(), commit(), watch(), unwatch() and
+// sever().
 class EndpointHandler {
 public:
     EndpointHandler() = default;
@@ -97,22 +100,25 @@ public:
     EndpointHandler(const EndpointHandler&) = delete;
     EndpointHandler& operator=(const EndpointHandler&) = delete;
 
-    // Delivers the frames of one datagram, back to back as they were committed. They are valid during the call.
+    // Delivers the frames of one datagram, back to back as they were committed. They are valid
+    // during the call.
     virtual void on_frames(NodeId from, Bytes frames) = 0;
 
     // There may be room again for a node for which reserve() found none.
     virtual void on_room(NodeId node) = 0;
 
-    // Asks whether to keep a connected node that was silent for peer_timeout and would be severed now. The handler returns true
-    // if it knows by other means that the node lives; it is asked again after another peer_timeout.
+    // Asks whether to keep a connected node that was silent for peer_timeout and would be severed
+    // now. The handler returns true if it knows by other means that the node lives; it is asked
+    // again after another peer_timeout.
     [[nodiscard]] virtual bool may_be_waited_for(NodeId /*node*/) { return false; }
 
-    // The node was severed. Called once per node; it stays severed. Content that was not acknowledged may or may not have
-    // arrived.
+    // The node was severed. Called once per node; it stays severed. Content that was not
+    // acknowledged may or may not have arrived.
     virtual void on_severed(NodeId node, SeverReason reason) = 0;
 };
 
-// What next_transmit() wrote: `count` datagrams of `segment_bytes` each (the last may be shorter), back to back.
+// What next_transmit() wrote: `count` datagrams of `segment_bytes` each (the last may be shorter),
+// back to back.
 struct Transmit {
     Address to;
     std::uint32_t bytes = 0;  // of all datagrams; 0: there is nothing to send now
@@ -151,21 +157,23 @@ public:
     virtual std::byte* reserve(NodeId node, std::uint32_t bytes) = 0;
     virtual void commit(NodeId node, std::uint32_t bytes) = 0;  // <= reserved
 
-    // Like reserve(), but returns all the room left in the datagram, at least `bytes_min`, for several frames side by side.
-    // Empty where reserve() returns nullptr.
+    // Like reserve(), but returns all the room left in the datagram, at least `bytes_min`, for
+    // several frames side by side. Empty where reserve() returns nullptr.
     virtual MutableBytes reserve_rest(NodeId node, std::uint32_t bytes_min) = 0;
 
-    // Commits a frame whose last bytes lie elsewhere, which spares copying them. `bytes` were written; the room reserved must
-    // have sufficed for the tail too. The tail is read each time the datagram is sent. It must stay readable as long as the
-    // endpoint lives, and unchanged until the other side has no more use for the frame.
+    // Commits a frame whose last bytes lie elsewhere, which spares copying them. `bytes` were
+    // written; the room reserved must have sufficed for the tail too. The tail is read each time
+    // the datagram is sent. It must stay readable as long as the endpoint lives, and unchanged
+    // until the other side has no more use for the frame.
     //   tail.size()  sizeof(void*) .. 65535
     virtual void commit_with_tail(NodeId node, std::uint32_t bytes, Bytes tail) = 0;
 
-    // The longest frame that a datagram to this node carries now. It grows when path probing succeeds.
+    // The longest frame that a datagram to this node carries now. It grows when path probing
+    // succeeds.
     [[nodiscard]] virtual std::uint32_t frame_bytes_max(NodeId node) const noexcept = 0;
 
-    // Watches a node: as long as watch() was called more often than unwatch(), the node is pinged when it is silent, and
-    // severed when it stays silent.
+    // Watches a node: as long as watch() was called more often than unwatch(), the node is pinged
+    // when it is silent, and severed when it stays silent.
     virtual void watch(NodeId node) = 0;
     virtual void unwatch(NodeId node) = 0;
 
@@ -178,12 +186,12 @@ public:
 
     [[nodiscard]] virtual bool is_severed(NodeId node) const noexcept = 0;
 
-    // Makes next_transmit() send a CLOSE to every connected peer: this gateway leaves the job. Nothing else is sent from then
-    // on.
+    // Makes next_transmit() send a CLOSE to every connected peer: this gateway leaves the job.
+    // Nothing else is sent from then on.
     virtual void close() = 0;
 
-    // Takes a received datagram, which is decrypted in place. Any bytes are allowed: a datagram that is not accepted is counted
-    // under the reason.
+    // Takes a received datagram, which is decrypted in place. Any bytes are allowed: a datagram
+    // that is not accepted is counted under the reason.
     //   from  its source address
     virtual void on_datagram(Time now, const Address& from, MutableBytes datagram) = 0;
 
@@ -191,8 +199,9 @@ public:
     virtual void on_timer(Time now) = 0;
     [[nodiscard]] virtual Time deadline() const noexcept = 0;  // never: nothing is due
 
-    // Seals datagrams for one destination that may be sent now. To be called until it returns nothing. Datagrams that are only
-    // half filled are sent too, so call it when a batch of work is done.
+    // Seals datagrams for one destination that may be sent now. To be called until it returns
+    // nothing. Datagrams that are only half filled are sent too, so call it when a batch of work is
+    // done.
     //   into  at least 65536 bytes
     virtual Transmit next_transmit(Time now, MutableBytes into) = 0;
 
@@ -201,12 +210,13 @@ public:
     [[nodiscard]] virtual std::uint32_t free_buffers() const noexcept = 0;
     [[nodiscard]] virtual const EndpointCounters& counters() const noexcept = 0;
 
-    // The features that all gateways must share; and those of the last gateway that differed (all 0: none did).
+    // The features that all gateways must share; and those of the last gateway that differed (all
+    // 0: none did).
     [[nodiscard]] virtual Features features() const noexcept = 0;
     [[nodiscard]] virtual Features differing_features() const noexcept = 0;
 
-    // The length of the datagram of content that did not arrive at the node that was severed last for that reason
-    // (SeverReason::stalled); 0: none was.
+    // The length of the datagram of content that did not arrive at the node that was severed last
+    // for that reason (SeverReason::stalled); 0: none was.
     [[nodiscard]] virtual std::uint32_t stalled_bytes() const noexcept = 0;
 
     // Writes the state of one peer. Returns false if this endpoint has exchanged no message with

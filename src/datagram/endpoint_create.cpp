@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks the settings and makes an endpoint. This is a file of its own so that the interface does not know the implementation.
-// One thread.
+// Checks the settings and makes an endpoint. This is a file of its own so that the interface does
+// not know the implementation. One thread.
 #include <new>
 #include <string>
 

@@ -39,8 +39,8 @@ EndpointMachine::EndpointMachine(const Settings& settings,
     wipe(settings_.job_key);
 }
 
-// Returns the full record of a node to which content is to be sent; nullptr if it is severed or this gateway leaves. Throws
-// std::bad_alloc.
+// Returns the full record of a node to which content is to be sent; nullptr if it is severed or
+// this gateway leaves. Throws std::bad_alloc.
 inline Peer* EndpointMachine::peer_to_owe(NodeId node) {
     ACP_ASSERT(node < settings_.nodes && node != settings_.node);
     if (peers_.is_severed(node) || severing_.is_closing()) return nullptr;
@@ -61,7 +61,8 @@ MutableBytes EndpointMachine::reserve_rest(NodeId node, std::uint32_t bytes_min)
 
 void EndpointMachine::commit(NodeId node, std::uint32_t bytes) {
     Peer* peer = peers_.hot(node);
-    // The node was severed after reserve(): the frame is dropped like all that was not acknowledged.
+    // The node was severed after reserve(): the frame is dropped like all that was not
+    // acknowledged.
     if (peer == nullptr || peer->queue.filling == no_buffer) return;
     buffers_.commit(*peer, bytes);
     peers_.make_ready(*peer);
@@ -198,7 +199,8 @@ Transmit EndpointMachine::next_transmit(Time now, MutableBytes into) {
         if (transmit.bytes == 0) continue;
         counters_.datagrams_sent += transmit.count;
         counters_.bytes_sent += transmit.bytes;
-        // The peer may have more to send: it goes to the end of the queue, so that peers take turns.
+        // The peer may have more to send: it goes to the end of the queue, so that peers take
+        // turns.
         peers_.make_ready(*peer);
         return transmit;
     }
@@ -211,7 +213,8 @@ Transmit EndpointMachine::transmit_peer(Peer& peer, MutableBytes into) {
             return peer.handshake.inits_due != 0 ? handshake_.transmit_init(peer, into, now_)
                                                  : Transmit{};
         case Peer::State::half_open:
-            // WIRE-74: a responder sends no data until authentic data shows that its RESPONSE arrived
+            // WIRE-74: a responder sends no data until authentic data shows that its RESPONSE
+            // arrived
             return {};
         case Peer::State::connected:
             break;
@@ -219,7 +222,8 @@ Transmit EndpointMachine::transmit_peer(Peer& peer, MutableBytes into) {
     return transmitter_.transmit(peer, into, now_);
 }
 
-// Calls the handler and frees what it held. Only here, so that no function finds a peer or buffer gone that it still uses.
+// Calls the handler and frees what it held. Only here, so that no function finds a peer or buffer
+// gone that it still uses.
 void EndpointMachine::settle() {
     severing_.tell_news(handler_);
     buffers_.offer_room(handler_);

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The endpoint itself: it owns and connects the parts, and passes each event (a datagram, an alarm, a call from above, room to
-// send) to the part that handles it. Each part has its own fields, and its contract in its own header; calls run one way, from
-// a
-// line to lines below it:
+// The endpoint itself: it owns and connects the parts, and passes each event (a datagram, an alarm,
+// a call from above, room to send) to the part that handles it. Each part has its own fields, and
+// its contract in its own header; calls run one way, from a line to lines below it:
 //
-//   Receiver        data: open, acknowledge, deliver             TimerEvents   what is due when an alarm rings
-//   Transmitter     data and control frames, sealed              Handshake     INIT, COOKIE, RESPONSE
-//   BatchPlanner    which buffers are sent together              LossRecovery  acknowledged, lost, probe timeout
-//   Severing        severed nodes, and the CLOSEs that say so
-//   SendBuffers     room for frames, divided among the peers     PacketProtection  sealing and opening under keys
-//   PeerAddresses   addresses of the nodes, cookies              Acknowledger  when and what to acknowledge
-//   Peers           table, alarms and ready queue of the peers   AnswerQueue   signed messages that wait to be sent
-//   Credentials     identity of this endpoint: keys, instance, features
+//   Receiver          data: open, acknowledge, deliver
+//   TimerEvents       the work that is due when an alarm rings
+//   Transmitter       data and control frames, sealed
+//   Handshake         INIT, COOKIE, RESPONSE
+//   BatchPlanner      the buffers that leave together
+//   LossRecovery      acknowledged and lost datagrams, probe timeout
+//   Severing          severed nodes, and the CLOSEs for them
+//   SendBuffers       room for frames, divided among the peers
+//   PacketProtection  sealing and opening under keys
+//   PeerAddresses     addresses of the nodes, cookies
+//   Acknowledger      time and content of acknowledgements
+//   Peers             table, alarms and ready queue of the peers
+//   AnswerQueue       signed messages that wait to be sent
+//   Credentials       identity of this endpoint: keys, instance, features
 //
-// The handler is called only from settle(), and to deliver frames; so no function finds that its peer vanished halfway. Knows
-// neither
-// neither socket nor clock. One thread.
+// The handler is called only from settle(), and to deliver frames; so no function finds that its
+// peer vanished halfway. Knows neither neither socket nor clock. One thread.
 #pragma once
 
 #include "datagram/acknowledger.hpp"

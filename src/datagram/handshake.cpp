@@ -60,8 +60,9 @@ void Handshake::on_init(const OuterHeader& outer, const Address& from, Bytes dat
     respond(peer, init, from, now);
 }
 
-// WIRE-95: nodes with different features can never be connected, and both sides shall report it. An INIT of a node that we have
-// already shaken hands with is ignored: its features matched before, so this INIT is a copy or comes from someone else.
+// WIRE-95: nodes with different features can never be connected, and both sides shall report it. An
+// INIT of a node that we have already shaken hands with is ignored: its features matched before, so
+// this INIT is a copy or comes from someone else.
 void Handshake::on_other_features(const InitPacket& init, const Address& from, Time now) {
     ++parts_.counters.wrong_features;
     const NodeId node = init.outer.source;
@@ -78,16 +79,18 @@ bool Handshake::has_shown_address(const InitPacket& init, const Address& from, T
     return parts_.addresses.has_shown_address(init, from, is_busy, now);
 }
 
-// Whether to answer an INIT by a new RESPONSE although the node has a record here. The INIT may be a replayed copy. One of the
-// known instance is answered again only while the handshake is half open, and only with the same nonce. One of another instance
-// counts only with a cookie, which a copy sent from elsewhere cannot have.
+// Whether to answer an INIT by a new RESPONSE although the node has a record here. The INIT may be
+// a replayed copy. One of the known instance is answered again only while the handshake is half
+// open, and only with the same nonce. One of another instance counts only with a cookie, which a
+// copy sent from elsewhere cannot have.
 bool Handshake::may_respond(Peer& peer, const InitPacket& init, const Address& from, Time now) {
     if (peer.state == Peer::State::connecting) {
         // WIRE-70: both sides sent an INIT; that of the lower node number counts.
         if (peer.node < settings_.node) return true;
         ++parts_.counters.init_crossed;
         if (peer.handshake.inits_due == 0 && now + init_retry_ns / 2 >= peer.handshake.next_init) {
-            // Our next INIT goes to the source of this one, if that is one of the node's own addresses.
+            // Our next INIT goes to the source of this one, if that is one of the node's own
+            // addresses.
             if (parts_.addresses.is_listed(peer.node, from)) peer.address = from;
             peer.handshake.inits_due = 1;
             parts_.peers.make_ready(peer);
@@ -95,15 +98,16 @@ bool Handshake::may_respond(Peer& peer, const InitPacket& init, const Address& f
         return false;
     }
     if (peer.instance != init.instance) {
-        // WIRE-73: no data was exchanged with a half-open peer, so the new instance takes its place.
+        // WIRE-73: no data was exchanged with a half-open peer, so the new instance takes its
+        // place.
         if (!parts_.addresses.has_cookie(init, from, now)) return false;
         if (peer.state == Peer::State::half_open) return true;
         parts_.severing.sever(peer.node, SeverReason::restarted);
         return false;
     }
     if (peer.state == Peer::State::half_open && peer.handshake.other_nonce == init.nonce) {
-        // WIRE-72: the same INIT gets the same RESPONSE. The age of the handshake does not change, or repeated INITs would keep
-        // it open for ever.
+        // WIRE-72: the same INIT gets the same RESPONSE. The age of the handshake does not change,
+        // or repeated INITs would keep it open for ever.
         if (!has_shown_address(init, from, now)) return false;
         parts_.addresses.note_source(peer, from);
         ++parts_.counters.init_repeated;
@@ -114,8 +118,8 @@ bool Handshake::may_respond(Peer& peer, const InitPacket& init, const Address& f
     return false;
 }
 
-// Answers an INIT by a new RESPONSE. All memory is taken before anything is changed, so that an INIT for which there is none
-// counts as lost.
+// Answers an INIT by a new RESPONSE. All memory is taken before anything is changed, so that an
+// INIT for which there is none counts as lost.
 //   known  the node's record; nullptr if it has none yet
 void Handshake::respond(Peer* known, const InitPacket& init, const Address& from, Time now) {
     const NodeId node = init.outer.source;
@@ -233,8 +237,8 @@ void Handshake::on_response(const OuterHeader& outer,
     connect(*peer, std::move(keys), now);
     parts_.peers.set_connected(*peer);
     ++parts_.counters.connections;
-    // WIRE-74: the responder waits for authentic data that shows that its RESPONSE arrived. A ping serves; data takes its
-    // place.
+    // WIRE-74: the responder waits for authentic data that shows that its RESPONSE arrived. A ping
+    // serves; data takes its place.
     peer->flight.is_ping_due = true;
     parts_.peers.make_ready(*peer);
     parts_.peers.arm(*peer, now);
@@ -255,8 +259,8 @@ Transmit Handshake::transmit_init(Peer& peer, MutableBytes into, Time now) noexc
     peer.handshake.next_init = now + std::min(retry << std::min(peer.handshake.inits, 8U), most);
     // A node without an address counts as tried, so that connect_timeout applies to it too.
     if (peer.address.family == 0) peer.handshake.inits_due = 0;
-    // INITs sent together count as one try: all go to one address, and counting each would skip every other address of the
-    // node.
+    // INITs sent together count as one try: all go to one address, and counting each would skip
+    // every other address of the node.
     if (peer.handshake.inits_due == 0) ++peer.handshake.inits;
     if (peer.address.family == 0) return {};
     InitPacket init{.outer = credentials.outer_of(PacketType::init)};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handshake by which two gateways agree on keys: INIT, a COOKIE if the responder asks for one, RESPONSE. A node is
-// connected to once: there is no second handshake with the same instance. Handles the messages received, makes INITs to send,
-// and leaves its answers in the queue. Knows no data. One thread.
-// Tests: tests/unit/datagram/endpoint_handshake_test.cpp, endpoint_bad_handshake_test.cpp, endpoint_copies_test.cpp.
+// The handshake by which two gateways agree on keys: INIT, a COOKIE if the responder asks for one,
+// RESPONSE. A node is connected to once: there is no second handshake with the same instance.
+// Handles the messages received, makes INITs to send, and leaves its answers in the queue. Knows no
+// data. One thread.
+// Tests: tests/unit/datagram/endpoint_handshake_test.cpp, endpoint_bad_handshake_test.cpp,
+// endpoint_copies_test.cpp.
 #pragma once
 
 #include "datagram/answer_queue.hpp"
@@ -40,13 +42,14 @@ public:
     Handshake(const Settings& settings, const Parts& parts) noexcept
         : settings_(settings), parts_(parts) {}
 
-    // Handle a received message whose outer header was checked. A message that is not accepted is counted under the reason, and
-    // changes nothing.
+    // Handle a received message whose outer header was checked. A message that is not accepted is
+    // counted under the reason, and changes nothing.
     void on_init(const OuterHeader& outer, const Address& from, Bytes datagram, Time now);
     void on_cookie(const OuterHeader& outer, const Address& from, Bytes datagram);
     void on_response(const OuterHeader& outer, const Address& from, Bytes datagram, Time now);
 
-    // Makes an INIT that is due (HandshakeState::inits_due != 0). Returns nothing if the node has no address.
+    // Makes an INIT that is due (HandshakeState::inits_due != 0). Returns nothing if the node has
+    // no address.
     [[nodiscard]] Transmit transmit_init(Peer& peer, MutableBytes into, Time now) noexcept;
 
 private:

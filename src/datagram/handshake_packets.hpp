@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages that make and end a connection, as bytes: INIT, COOKIE, RESPONSE, CLOSE. Each has a fixed length, begins with
-// the outer header, and ends with a MAC under the handshake key. None is longer than an INIT, so that answers cannot amplify.
-// Knows no state. Pure; any thread. Layouts: docs/spec/wire.md. Tests: tests/unit/datagram/handshake_packets_test.cpp.
+// The messages that make and end a connection, as bytes: INIT, COOKIE, RESPONSE, CLOSE. Each has a
+// fixed length, begins with the outer header, and ends with a MAC under the handshake key. None is
+// longer than an INIT, so that answers cannot amplify. Knows no state. Pure; any thread. Layouts:
+// docs/spec/wire.md. Tests: tests/unit/datagram/handshake_packets_test.cpp.
 #pragma once
 
 #include <array>
@@ -36,8 +37,8 @@ struct InitPacket {
 
 static_assert(sizeof(InitPacket) == 128 && offsetof(InitPacket, mac) == 112);
 
-// WIRE-11: asks for the INIT again with this cookie, so that the responder keeps no state for a source that has not shown its
-// address.
+// WIRE-11: asks for the INIT again with this cookie, so that the responder keeps no state for a
+// source that has not shown its address.
 struct CookiePacket {
     static constexpr PacketType type = PacketType::cookie;
     OuterHeader outer;
@@ -86,8 +87,8 @@ static_assert(sizeof(Features) == sizeof(std::uint32_t));
 // The features in words: "encrypt by aes-128-gcm, keys agreed on by x25519, 2^22 packets per key".
 [[nodiscard]] std::string text_of(const Features& features);
 
-// WIRE-13: there is no connection, and there never will be. outer.number repeats the packet number of the data that this
-// answers; if the reason is `mismatched`, it holds the sender's features.
+// WIRE-13: there is no connection, and there never will be. outer.number repeats the packet number
+// of the data that this answers; if the reason is `mismatched`, it holds the sender's features.
 struct ClosePacket {
     static constexpr PacketType type = PacketType::close;
     OuterHeader outer;

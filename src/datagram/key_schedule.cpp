@@ -56,8 +56,8 @@ void derive_connection_secret(const Secret& traffic,
                               const Parties& parties,
                               CipherSuite& suite,
                               Secret& out) noexcept {
-    // WIRE-35: the input is the traffic secret, which proves knowledge of the job key, and the Diffie-Hellman result, which
-    // only these two can compute.
+    // WIRE-35: the input is the traffic secret, which proves knowledge of the job key, and the
+    // Diffie-Hellman result, which only these two can compute.
     std::array<std::byte, 64> secret{};
     std::copy(traffic.begin(), traffic.end(), secret.begin());
     std::copy(shared.begin(), shared.end(), secret.begin() + 32);

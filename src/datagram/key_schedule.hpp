@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The key schedule: two secrets from the job key; one secret per connection, from the nonces and public keys of both sides; and
-// from that one key per direction and epoch. No key ever seals two datagrams under one nonce, also after restarts: handshake
-// nonces are random, and packet numbers only grow. Knows no packet. One thread.
-// Specification: docs/spec/wire.md. Tests: tests/unit/datagram/key_schedule_test.cpp.
+// The key schedule: two secrets from the job key; one secret per connection, from the nonces and
+// public keys of both sides; and from that one key per direction and epoch. No key ever seals two
+// datagrams under one nonce, also after restarts: handshake nonces are random, and packet numbers
+// only grow. Knows no packet. One thread. Specification: docs/spec/wire.md. Tests:
+// tests/unit/datagram/key_schedule_test.cpp.
 #pragma once
 
 #include <array>
@@ -47,7 +48,8 @@ template <typename T>
 // Overwrites a secret with zeros in a way that the compiler cannot remove.
 void wipe(MutableBytes secret) noexcept;
 
-// WIRE-34: the two secrets that an endpoint keeps instead of the job key, in memory for secrets. They are wiped on destruction.
+// WIRE-34: the two secrets that an endpoint keeps instead of the job key, in memory for secrets.
+// They are wiped on destruction.
 class JobSecrets {
     struct Pair {
         Secret handshake{};
@@ -102,8 +104,9 @@ struct DirectionKey {
                                       CipherSuite& suite,
                                       DirectionKey& key) noexcept;
 
-// The keys that a receiver may need at a time: of the current epoch, of the one before it for reordered datagrams, and of a
-// later one. Keys change like in QUIC's key update (RFC 9001, 6), but the epoch follows from the packet number.
+// The keys that a receiver may need at a time: of the current epoch, of the one before it for
+// reordered datagrams, and of a later one. Keys change like in QUIC's key update (RFC 9001, 6), but
+// the epoch follows from the packet number.
 class ReceiveKeys {
 public:
     static constexpr Time skip_every_ns = 1'000'000;
@@ -117,15 +120,17 @@ public:
                              std::uint64_t epoch,
                              CipherSuite& suite) noexcept;
 
-    // Returns the key for a packet's epoch; nullptr if that is neither the current epoch, nor the one before (as long as its
-    // key is kept), nor a later one. Derives a later key when it is first asked for. A key beyond the next epoch is derived at
-    // most once in skip_every_ns, which bounds the work that a forger can cause.
+    // Returns the key for a packet's epoch; nullptr if that is neither the current epoch, nor the
+    // one before (as long as its key is kept), nor a later one. Derives a later key when it is
+    // first asked for. A key beyond the next epoch is derived at most once in skip_every_ns, which
+    // bounds the work that a forger can cause.
     [[nodiscard]] DirectionKey* find(Time now,
                                      const Secret& connection,
                                      std::uint64_t epoch,
                                      CipherSuite& suite) noexcept;
 
-    // Notes that a packet of an epoch was authentic: if the epoch is a later one, it becomes the current one.
+    // Notes that a packet of an epoch was authentic: if the epoch is a later one, it becomes the
+    // current one.
     void confirm(Time now, std::uint64_t epoch) noexcept;
 
     // WIRE-39: drops the key of the epoch before once it has been kept for keep_ns.

@@ -6,7 +6,8 @@ namespace acp::datagram {
 
 namespace {
 
-// When a queue overflows, it loses datagrams in a row or every other one; random loss seldom takes two so close together.
+// When a queue overflows, it loses datagrams in a row or every other one; random loss seldom takes
+// two so close together.
 constexpr PacketNumber lost_together_gap = 2;
 
 }  // namespace

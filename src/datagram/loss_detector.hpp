@@ -18,7 +18,8 @@
 
 namespace acp::datagram {
 
-// The datagrams that one acknowledgement, or the passing of time, settled as acknowledged or lost. Path probes are not counted.
+// The datagrams that one acknowledgement, or the passing of time, settled as acknowledged or lost.
+// Path probes are not counted.
 struct SettledPackets {
     std::uint64_t acked_bytes = 0;
     std::uint32_t acked = 0;
@@ -28,7 +29,8 @@ struct SettledPackets {
     // queue overflowed.
     std::uint32_t lost_together = 0;
     std::uint32_t spurious = 0;  // declared lost earlier, and acknowledged now
-    // When the largest acknowledged packet was sent, if it is newly acknowledged (an RTT sample); else never.
+    // When the largest acknowledged packet was sent, if it is newly acknowledged (an RTT sample);
+    // else never.
     Time largest_sent = never;
     Time newest_lost_sent = 0;     // when the most recently sent of the lost left
     PacketNumber latest_lost = 0;  // the last that was counted as lost
@@ -42,8 +44,9 @@ public:
     static constexpr Time time_floor_ns = 200'000;
     static constexpr std::size_t remembered_max = 32;  // losses that may still prove spurious
 
-    // Removes the records of newly acknowledged packets and calls acked(number, const SentDatagram&) for each. To be followed
-    // by detect(). The caller has checked that ack.largest < sent.next().
+    // Removes the records of newly acknowledged packets and calls acked(number, const
+    // SentDatagram&) for each. To be followed by detect(). The caller has checked that ack.largest
+    // < sent.next().
     template <class Acked>
     SettledPackets on_ack(SentDatagrams& sent, const AckFrame& ack, Acked&& acked) {
         SettledPackets settled;
@@ -98,7 +101,8 @@ public:
 
     [[nodiscard]] std::uint32_t packet_threshold() const noexcept { return packet_threshold_; }
 
-    // A packet is lost if one sent later was acknowledged and this much time has passed since it was sent.
+    // A packet is lost if one sent later was acknowledged and this much time has passed since it
+    // was sent.
     [[nodiscard]] static Time time_threshold(const RttEstimator& rtt) noexcept;
 
 private:
@@ -115,8 +119,8 @@ private:
                        SettledPackets& settled) noexcept;
     void remember(PacketNumber number) noexcept;
 
-    // Finds remembered losses that an acknowledgement shows to be spurious, raises the packet threshold accordingly, and
-    // returns how many there are.
+    // Finds remembered losses that an acknowledgement shows to be spurious, raises the packet
+    // threshold accordingly, and returns how many there are.
     std::uint32_t recognise(const AckFrame& ack) noexcept;
 
     PacketNumber largest_acked_ = 0;  // one more than the largest acknowledged; 0: none yet

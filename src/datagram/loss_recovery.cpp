@@ -47,7 +47,8 @@ void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
         return;
     }
     if (peer.path.credit.cumulative() != cumulative) peer.path.note_progress(now);
-    // Order matters: records are removed first, then the RTT is sampled, by which the loss detector then judges the rest.
+    // Order matters: records are removed first, then the RTT is sampled, by which the loss detector
+    // then judges the rest.
     const std::uint64_t in_flight = peer.flight.sent.bytes_in_flight();
     SettledPackets settled = peer.flight.loss.on_ack(
         peer.flight.sent, ack, [&](PacketNumber number, const SentDatagram& record) {
@@ -131,8 +132,9 @@ void LossRecovery::give_up(Peer& peer, const SentDatagram& record, Time now) noe
     }
 }
 
-// WIRE-79: credit promised so far was for short datagrams. The acknowledgement of the probe reported all those promises; later
-// ones are for long datagrams. If longer datagrams take no more room at the receiver, there is no difference.
+// WIRE-79: credit promised so far was for short datagrams. The acknowledgement of the probe
+// reported all those promises; later ones are for long datagrams. If longer datagrams take no more
+// room at the receiver, there is no difference.
 void LossRecovery::on_longer_path(Peer& peer, std::uint32_t before, Time now) noexcept {
     if (peer.path.mtu.current() <= before) return;
     if (true_bytes(peer.path.mtu.current()) > true_bytes(before)) {
@@ -172,7 +174,8 @@ void LossRecovery::on_probe_timeout(Peer& peer, Time now) {
         peer.flight.pacer.set_rate(peer.flight.congestion->pacing_window_bytes(),
                                    peer.flight.rtt.smoothed(), false);
     }
-    // The oldest datagrams may be sent again whatever the window says; pings stand in for those that do not exist.
+    // The oldest datagrams may be sent again whatever the window says; pings stand in for those
+    // that do not exist.
     peer.flight.probe_budget = count;
     peer.flight.pings_due = count - taken;
     peer.flight.is_short_due = is_long;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Applies acknowledgements, losses and probe timeouts to a peer: frees buffers or queues them again, and updates all that
-// estimates the path. It decides neither when a datagram is lost nor how large the window is: parts of the peer do. Sends
-// nothing itself. One thread.
+// Applies acknowledgements, losses and probe timeouts to a peer: frees buffers or queues them
+// again, and updates all that estimates the path. It decides neither when a datagram is lost nor
+// how large the window is: parts of the peer do. Sends nothing itself. One thread.
 // Tests: tests/unit/datagram/endpoint_delivery_test.cpp, endpoint_mtu_test.cpp.
 #pragma once
 
@@ -29,8 +29,8 @@ public:
     // Processes an authentic acknowledgement.
     void on_ack(Peer& peer, const AckFrame& ack, Time now);
 
-    // The alarm of a connected peer rang: detects losses by time. If the probe timeout has expired, queues the oldest datagrams
-    // again and requests pings.
+    // The alarm of a connected peer rang: detects losses by time. If the probe timeout has expired,
+    // queues the oldest datagrams again and requests pings.
     void on_timer(Peer& peer, Time now);
 
 private:

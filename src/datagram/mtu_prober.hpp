@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path MTU discovery in the manner of DPLPMTUD (RFC 8899): the longest datagram of one path. Begins with a length that every
-// path carries, tries longer ones by padded probes that must not be fragmented (first base_bytes, which nearly every path
-// carries, then the longest), and falls back step by step when long datagrams stop arriving (black hole). A probe may be lost by chance, or declared lost because a thread was late. So tries are spaced out, a
-// probe acknowledged late still counts, and the search is repeated at growing intervals. Knows packets by their numbers, and
+// Path MTU discovery in the manner of DPLPMTUD (RFC 8899): the longest datagram of one path. Begins
+// with a length that every path carries, tries longer ones by padded probes that must not be
+// fragmented (first base_bytes, which nearly every path carries, then the longest), and falls back
+// step by step when long datagrams stop arriving (black hole). A probe may be lost by chance, or
+// declared lost because a thread was late. So tries are spaced out, a probe acknowledged late still
+// counts, and the search is repeated at growing intervals. Knows packets by their numbers, and
 // neither sends nor times anything itself. One thread.
 // Tests: tests/unit/datagram/mtu_prober_test.cpp.
 #pragma once
@@ -29,8 +31,8 @@ public:
     static constexpr Time again_cut_ns = 30'000'000'000;   // least pause after a fallback
     // What tunnels inside tunnels carry too (RFC 8899, 5.1.2, BASE_PLPMTU).
     static constexpr std::uint32_t base_bytes = 1200;
-    // Lengths tried after the longest: of frames of about half the size, of Ethernet's, of tunnels inside Ethernet, and of
-    // links with an MTU of 1000 and 768 bytes.
+    // Lengths tried after the longest: of frames of about half the size, of Ethernet's, of tunnels
+    // inside Ethernet, and of links with an MTU of 1000 and 768 bytes.
     static constexpr std::array<std::uint32_t, 6> shorter = {4058,       1452, 1372,
                                                              base_bytes, 972,  740};
 
@@ -49,7 +51,8 @@ public:
 
     [[nodiscard]] std::uint32_t least() const noexcept { return least_; }
 
-    // The length that the path falls back to: base_bytes from any longer one, and from there the next shorter one tried.
+    // The length that the path falls back to: base_bytes from any longer one, and from there the
+    // next shorter one tried.
     [[nodiscard]] std::uint32_t below() const noexcept {
         for (const std::uint32_t next : shorter) {
             if (next <= base_bytes && next < current_) return std::max(next, least_);
@@ -57,8 +60,8 @@ public:
         return least_;
     }
 
-    // Whether this is the length that the path begins with, and another is being tried for the first time: until then nothing
-    // is known of the path.
+    // Whether this is the length that the path begins with, and another is being tried for the
+    // first time: until then nothing is known of the path.
     [[nodiscard]] bool is_unproven() const noexcept { return current_ < base_bytes && pause_ == 0; }
 
     // The length to probe now, longest first; 0: none.
@@ -94,8 +97,8 @@ public:
         if (goal_ <= current_) rest(now, again_min_ns);
     }
 
-    // Looks for probes declared lost that an acknowledgement names after all. Returns true if there is one and the path is
-    // longer now.
+    // Looks for probes declared lost that an acknowledgement names after all. Returns true if there
+    // is one and the path is longer now.
     [[nodiscard]] bool recognise(const AckFrame& ack) noexcept {
         for (std::uint32_t i = 0; i < std::min(given_up_, tries_max); ++i) {
             if (lost_[i].bytes <= current_ || !ack.contains(lost_[i].number)) continue;
@@ -105,9 +108,10 @@ public:
         return false;
     }
 
-    // A datagram of content was lost while a later one arrived; silence alone says nothing about length. Counts if it was longer
-    // than below() and none as long has arrived since. Losses of datagrams sent before the previous loss was detected count
-    // together with it. Returns true if the path fell back to below().
+    // A datagram of content was lost while a later one arrived; silence alone says nothing about
+    // length. Counts if it was longer than below() and none as long has arrived since. Losses of
+    // datagrams sent before the previous loss was detected count together with it. Returns true if
+    // the path fell back to below().
     [[nodiscard]] bool on_content_lost(Time now,
                                        Time sent,
                                        PacketNumber number,
@@ -129,7 +133,8 @@ public:
         return true;
     }
 
-    // A datagram of content was acknowledged. Ends the count of losses if it was as long as one of those lost.
+    // A datagram of content was acknowledged. Ends the count of losses if it was as long as one of
+    // those lost.
     void on_content_acknowledged(PacketNumber number, std::uint32_t bytes) noexcept {
         if (!is_telling(bytes)) return;
         if (bytes >= long_came_.bytes) long_came_ = {std::max(long_came_.number, number), bytes};
@@ -142,7 +147,8 @@ private:
         std::uint32_t bytes = 0;
     };
 
-    // Whether the fate of a datagram says whether the path still carries current(). Longer ones travel in fragments.
+    // Whether the fate of a datagram says whether the path still carries current(). Longer ones
+    // travel in fragments.
     [[nodiscard]] bool is_telling(std::uint32_t bytes) const noexcept {
         return bytes > below() && bytes <= current_;
     }

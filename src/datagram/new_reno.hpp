@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss-based congestion control as in RFC 9002, section 7: slow start, then one datagram more per round trip, and halving at
-// most once per round trip. It serves as a yardstick for the other algorithms, and on paths whose delay says nothing. Knows no
-// clock. One thread.
+// Loss-based congestion control as in RFC 9002, section 7: slow start, then one datagram more per
+// round trip, and halving at most once per round trip. It serves as a yardstick for the other
+// algorithms, and on paths whose delay says nothing. Knows no clock. One thread.
 // Tests: tests/unit/datagram/congestion_conformance_test.cpp.
 #pragma once
 

@@ -19,7 +19,8 @@ void Pacer::set_rate(std::uint64_t window_bytes,
 }
 
 std::uint64_t Pacer::burst_bytes(std::uint32_t datagram_bytes) const noexcept {
-    // A quarter of the window, but at least burst_datagrams_min datagrams, if the window allows as many.
+    // A quarter of the window, but at least burst_datagrams_min datagrams, if the window allows as
+    // many.
     const std::uint64_t few = burst_datagrams_min * datagram_bytes;
     const std::uint64_t wanted = window_ < few ? window_ : std::max(few, window_ / 4);
     const std::uint64_t datagrams =
@@ -51,12 +52,13 @@ void Pacer::on_settled(Time now,
 }
 
 void Pacer::on_sent(Time now, std::uint64_t bytes) noexcept {
-    // A path that holds no long bursts does not hold several short ones at once either, so a late sender does not catch up.
+    // A path that holds no long bursts does not hold several short ones at once either, so a late
+    // sender does not catch up.
     const Time lateness = burst_limit_ < burst_datagrams_min ? 0 : lateness_;
     const Time earliest = now - std::min(now, lateness);
     next_ = std::max(next_, earliest) + time_of(bytes);
-    // Probes are sent regardless of pacing. However many were sent, the next datagram must not wait longer than one window
-    // takes.
+    // Probes are sent regardless of pacing. However many were sent, the next datagram must not wait
+    // longer than one window takes.
     next_ = std::min(next_, now + time_of(std::max(bytes, window_)));
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pacing (RFC 9002, 7.7): when the next burst may be sent, so that a window is spread over a round trip. A burst is at most 64
-// KiB, one call of the kernel; the gap after it is bytes / (1.25 * window / RTT). A caller that is late may catch up, by at
-// most half a round trip. If datagrams of one burst are lost together, some queue on the path is shorter than the burst. Then,
-// and when more than 3 % are lost, the burst limit is halved, down to 2 datagrams; below 16 a late sender does not catch up.
-// Knows no clock and sends nothing. One thread.
+// Pacing (RFC 9002, 7.7): when the next burst may be sent, so that a window is spread over a round
+// trip. A burst is at most 64 KiB, one call of the kernel; the gap after it is bytes / (1.25 *
+// window / RTT). A caller that is late may catch up, by at most half a round trip. If datagrams of
+// one burst are lost together, some queue on the path is shorter than the burst. Then, and when
+// more than 3 % are lost, the burst limit is halved, down to 2 datagrams; below 16 a late sender
+// does not catch up. Knows no clock and sends nothing. One thread.
 // Tests: tests/unit/datagram/pacer_test.cpp.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Seals and opens datagrams in the three security modes, with the key of the packet's epoch. One thread.
+// Seals and opens datagrams in the three security modes, with the key of the packet's epoch. One
+// thread.
 #include "datagram/packet_protection.hpp"
 
 namespace acp::datagram {
@@ -66,8 +67,8 @@ inline bool PacketProtection::open_with(DirectionKey& key,
 bool PacketProtection::open(
     Peer& peer, const OuterHeader& outer, MutableBytes datagram, MutableBytes& plain, Time now) {
     const std::uint64_t epoch = epoch_of(outer.number);
-    // WIRE-31: an unauthenticated datagram must not change the anti-replay window: a forger could otherwise make genuine ones
-    // look replayed.
+    // WIRE-31: an unauthenticated datagram must not change the anti-replay window: a forger could
+    // otherwise make genuine ones look replayed.
     if (peer.received.came.look(outer.number) != AckRanges::Seen::fresh) {
         ++counters_.replayed;
         return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packet protection: seals and opens datagrams with the key that belongs to the epoch of the packet number. Knows headers and
-// tags, and nothing of the plain text. One thread.
+// Packet protection: seals and opens datagrams with the key that belongs to the epoch of the packet
+// number. Knows headers and tags, and nothing of the plain text. One thread.
 // Tests: tests/unit/datagram/endpoint_security_test.cpp, endpoint_bad_input_test.cpp.
 #pragma once
 
@@ -27,18 +27,18 @@ public:
     // Length of the tag of a datagram; 0 with security off.
     [[nodiscard]] std::uint32_t tag_bytes_used() const noexcept { return tag_bytes_; }
 
-    // Seals plain text under the peer's next packet number, which it advances. Returns the length of the datagram. Returns 0 if
-    // there is no memory for the peer's next key; the caller must sever the peer then, for a packet number may be used only
-    // under its own key.
+    // Seals plain text under the peer's next packet number, which it advances. Returns the length
+    // of the datagram. Returns 0 if there is no memory for the peer's next key; the caller must
+    // sever the peer then, for a packet number may be used only under its own key.
     [[nodiscard]] std::uint32_t seal(PeerKeys& keys, Pieces plain, std::byte* into);
 
-    // Opens data of a peer in place; `plain` becomes the plain text. On false the datagram was counted and must be dropped; the
-    // peer is unchanged.
+    // Opens data of a peer in place; `plain` becomes the plain text. On false the datagram was
+    // counted and must be dropped; the peer is unchanged.
     [[nodiscard]] bool open(
         Peer& peer, const OuterHeader& outer, MutableBytes datagram, MutableBytes& plain, Time now);
 
-    // Like open(), for a folded peer, which stays folded (WIRE-91): a forged datagram costs no more than one for any other
-    // peer, except for a key now and then.
+    // Like open(), for a folded peer, which stays folded (WIRE-91): a forged datagram costs no more
+    // than one for any other peer, except for a key now and then.
     [[nodiscard]] bool open_idle(const FoldedPeer& folded,
                                  const OuterHeader& outer,
                                  MutableBytes datagram,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of one peer: plain data and the algorithms that judge it, grouped by purpose; and the few bytes kept of a peer that
-// has long been idle. Knows no socket; decides nothing. One thread: the endpoint's.
+// The state of one peer: plain data and the algorithms that judge it, grouped by purpose; and the
+// few bytes kept of a peer that has long been idle. Knows no socket; decides nothing. One thread:
+// the endpoint's.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +81,8 @@ struct PathState {
     SendCredit credit;
     std::uint8_t unscheduled = 0;  // datagrams that the peer takes unasked
     MtuProber mtu;
-    // Content before this serial number was promised room when datagrams were short_bytes long, and must stay that short.
+    // Content before this serial number was promised room when datagrams were short_bytes long, and
+    // must stay that short.
     Dsn long_from = 0;
     std::uint32_t short_bytes = 0;  // 0: there was none
     // The time of the last advance of the cumulative serial number that the peer acknowledges.
@@ -100,7 +102,8 @@ struct PathState {
         if (stalled_since != never) stalled_since = now;
     }
 
-    // Called when the path length changed: the allowance keeps its size in bytes, so its number of datagrams changes.
+    // Called when the path length changed: the allowance keeps its size in bytes, so its number of
+    // datagrams changes.
     void fit_allowance() noexcept {
         credit.set_allowance(allowance_of(unscheduled, mtu.least(), mtu.current()));
     }
@@ -120,7 +123,8 @@ struct FlightState {
     bool is_ping_due = false;
     bool is_short_due = false;  // the ping due must be a short datagram; data does not replace it
     bool is_paced = false;      // waiting for the pacer
-    // There is no free record for a sent datagram and nothing is in flight that would free one, so a timer retries.
+    // There is no free record for a sent datagram and nothing is in flight that would free one, so
+    // a timer retries.
     bool is_starved = false;
 };
 
@@ -145,7 +149,8 @@ struct AckState {
     std::uint64_t unacknowledged_bytes = 0;
     // the number of datagrams after which an acknowledgement is due
     std::uint32_t every = every_min;
-    // Acknowledgements to be sent one by one, for pings that arrived together: each ping is a try to get an answer through.
+    // Acknowledgements to be sent one by one, for pings that arrived together: each ping is a try
+    // to get an answer through.
     std::uint32_t echoes_due = 0;
     bool is_due = false;
     bool is_left_out = false;  // did not fit into the last batch

@@ -35,9 +35,9 @@ public:
     // Whether the book has this address for the node.
     [[nodiscard]] bool is_listed(NodeId node, const Address& address) const noexcept;
 
-    // WIRE-18: whether an INIT may be processed. Sources outside the book, and all sources while the endpoint is flooded, must
-    // first prove by a cookie that they receive at their address, before any state is kept or any key computed for them. If
-    // not, a COOKIE is sent.
+    // WIRE-18: whether an INIT may be processed. Sources outside the book, and all sources while
+    // the endpoint is flooded, must first prove by a cookie that they receive at their address,
+    // before any state is kept or any key computed for them. If not, a COOKIE is sent.
     //   is_busy  many handshakes are half open
     [[nodiscard]] bool has_shown_address(const InitPacket& init,
                                          const Address& from,
@@ -48,16 +48,16 @@ public:
     // COOKIE is sent in answer.
     [[nodiscard]] bool has_cookie(const InitPacket& init, const Address& from, Time now);
 
-    // WIRE-93: notes the source of an INIT that has shown its address. An address outside the book is used only as long as
-    // nothing comes from an address in the book.
+    // WIRE-93: notes the source of an INIT that has shown its address. An address outside the book
+    // is used only as long as nothing comes from an address in the book.
     void note_source(Peer& peer, const Address& from) const noexcept;
 
-    // WIRE-93: takes the source of the first authentic data of a half-open peer as its address, if the book has it or a cookie
-    // has shown it.
+    // WIRE-93: takes the source of the first authentic data of a half-open peer as its address, if
+    // the book has it or a cookie has shown it.
     void settle(Peer& peer, const Address& from) const noexcept;
 
-    // WIRE-94: a probe timeout expired. After every second one in a row the next address is used: those of the book in turn,
-    // then `shown`.
+    // WIRE-94: a probe timeout expired. After every second one in a row the next address is used:
+    // those of the book in turn, then `shown`.
     void note_probe_timeout(Peer& peer) const noexcept;
 
 private:

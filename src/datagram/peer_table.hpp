@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All nodes of a job as one endpoint sees them: a seat of 16 bytes per node, indexed by node number. A seat refers to a full
-// record while the endpoint has something to do with the node, to a folded record while the node is idle, and holds the reason
-// once it is severed. Timers are kept elsewhere (PeerTimers): the table does not know when a peer is due. One thread.
+// All nodes of a job as one endpoint sees them: a seat of 16 bytes per node, indexed by node
+// number. A seat refers to a full record while the endpoint has something to do with the node, to a
+// folded record while the node is idle, and holds the reason once it is severed. Timers are kept
+// elsewhere (PeerTimers): the table does not know when a peer is due. One thread.
 // Tests: tests/unit/datagram/endpoint_idle_test.cpp.
 #pragma once
 
@@ -62,7 +63,8 @@ public:
         return *seat.peer;
     }
 
-    // Replaces a full record by a folded one. Returns false if there is no memory for that; then the full one stays.
+    // Replaces a full record by a folded one. Returns false if there is no memory for that; then
+    // the full one stays.
     [[nodiscard]] bool fold(NodeId node, const FoldedPeer& folded) noexcept {
         if (free_.empty() && !add_records()) return false;
         const std::uint32_t index = free_.back();
@@ -84,7 +86,8 @@ public:
         --hot_count_;
     }
 
-    // Marks a node as severed, for good. A full record stays until bury(), so that its owner can free what it holds.
+    // Marks a node as severed, for good. A full record stays until bury(), so that its owner can
+    // free what it holds.
     void mark_severed(NodeId node, SeverReason reason) noexcept {
         seats_[node].is_severed = true;
         seats_[node].reason = reason;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The deadlines of peers: one function for each reason to act on a peer from which nothing came, and one alarm per peer that
-// rings no later than the earliest of them. Only reads peers; when an alarm rings, the caller asks the deadlines again what is
-// due. One thread.
+// The deadlines of peers: one function for each reason to act on a peer from which nothing came,
+// and one alarm per peer that rings no later than the earliest of them. Only reads peers; when an
+// alarm rings, the caller asks the deadlines again what is due. One thread.
 // Tests: tests/unit/datagram/peer_timers_test.cpp.
 #pragma once
 
@@ -27,8 +27,8 @@ public:
     // Makes room for the alarms of this many peers. Throws std::bad_alloc.
     void reserve(std::size_t peers) { alarms_.reserve(peers); }
 
-    // Sets the alarm of a peer from its deadlines. The alarm never rings in a call of ring() with the same `now`, so a loop
-    // over all alarms that are due terminates.
+    // Sets the alarm of a peer from its deadlines. The alarm never rings in a call of ring() with
+    // the same `now`, so a loop over all alarms that are due terminates.
     void arm(Peer& peer, Time now) noexcept;
 
     void remove(Peer& peer) noexcept { alarms_.remove(peer); }

@@ -39,18 +39,21 @@ public:
 
     [[nodiscard]] bool is_severed(NodeId node) const noexcept { return table_.is_severed(node); }
 
-    // Makes a full record for a node that has none: wakes a folded peer, or begins to connect to a new one. Returns nullptr, or
-    // throws std::bad_alloc, if there is no memory; nothing is changed then.
+    // Makes a full record for a node that has none: wakes a folded peer, or begins to connect to a
+    // new one. Returns nullptr, or throws std::bad_alloc, if there is no memory; nothing is changed
+    // then.
     [[nodiscard]] Peer* open(NodeId node, Time now);
 
     // Makes a record that is not in the table yet; nullptr if there is no memory.
     [[nodiscard]] std::unique_ptr<Peer> make(NodeId node);
 
-    // Makes a connected record from a folded one, not in the table yet; nullptr if there is no memory: the peer stays folded.
+    // Makes a connected record from a folded one, not in the table yet; nullptr if there is no
+    // memory: the peer stays folded.
     [[nodiscard]] std::unique_ptr<Peer> wake(const FoldedPeer& folded, NodeId node, Time now);
 
-    // Enters a record into the table and reserves its alarm, so that the peer needs no more memory except for its next key.
-    // Throws std::bad_alloc if there is none for the alarm; nothing is changed then.
+    // Enters a record into the table and reserves its alarm, so that the peer needs no more memory
+    // except for its next key. Throws std::bad_alloc if there is none for the alarm; nothing is
+    // changed then.
     Peer& seat(std::unique_ptr<Peer> peer);
 
     // WIRE-90: folds a peer that has nothing in flight in either direction. Returns false, and
@@ -60,7 +63,8 @@ public:
     // Deletes a record without a trace. It must hold no buffer.
     void drop(Peer& peer) noexcept;
 
-    // Marks a node as severed, for good. Its record stays until bury(), so that its owner can free what it holds.
+    // Marks a node as severed, for good. Its record stays until bury(), so that its owner can free
+    // what it holds.
     void mark_severed(NodeId node, SeverReason reason) noexcept {
         table_.mark_severed(node, reason);
     }

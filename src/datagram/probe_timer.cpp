@@ -10,12 +10,13 @@ namespace acp::datagram {
 Time ProbeTimer::timeout(const RttEstimator& rtt) const noexcept {
     const Time single =
         rtt.smoothed() + std::max(4 * rtt.variation(), granularity_ns) + ack_delay_max_ns;
-    // The first probe is as likely to be lost as the datagram it asks about, so the second timeout is no longer than the first.
+    // The first probe is as likely to be lost as the datagram it asks about, so the second timeout
+    // is no longer than the first.
     std::uint32_t doublings = std::min(expirations_ == 0 ? 0 : expirations_ - 1, 16U);
     Time most = timeout_max_ns;
     Time first = single;
-    // On a short path the timeout stays short for soon_count, then short_count expirations; the usual doubling begins after
-    // them.
+    // On a short path the timeout stays short for soon_count, then short_count expirations; the
+    // usual doubling begins after them.
     if (rtt.has_sample() && single <= short_timeout_ns) {
         if (expirations_ <= short_count) {
             most = expirations_ <= soon_count ? soon_timeout_ns : short_timeout_ns;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers that may have something to send, first in, first out. The links are in the peers themselves, and each is in the
-// queue at most once. Does not know what they have to send. One thread.
+// The peers that may have something to send, first in, first out. The links are in the peers
+// themselves, and each is in the queue at most once. Does not know what they have to send. One
+// thread.
 // Tests: tests/unit/datagram/ready_queue_test.cpp.
 #pragma once
 
@@ -35,7 +36,8 @@ public:
         return peer;
     }
 
-    // Removes a peer that is about to be deleted. This is rare, so the queue is searched for the one before it.
+    // Removes a peer that is about to be deleted. This is rare, so the queue is searched for the
+    // one before it.
     void remove(Peer& peer) noexcept {
         if (!peer.is_ready) return;
         Peer* before = nullptr;

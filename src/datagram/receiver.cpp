@@ -23,7 +23,8 @@ struct Content {
     bool wants_ack = false;
 };
 
-// Returns the length of the control frame at the front; 0 if there is none that is valid, which is counted.
+// Returns the length of the control frame at the front; 0 if there is none that is valid, which is
+// counted.
 //   ack  written if the frame is an acknowledgement
 std::size_t control_frame_bytes(Bytes control, AckFrame& ack, EndpointCounters& counters) noexcept {
     switch (static_cast<ControlFrame>(control[0])) {
@@ -53,7 +54,8 @@ bool parse_control(Bytes control, bool& wants_ack, EndpointCounters& counters) n
     return true;
 }
 
-// WIRE-20 WIRE-25: all lengths must add up before anything is acted on. Returns false if they do not, which is counted.
+// WIRE-20 WIRE-25: all lengths must add up before anything is acted on. Returns false if they do
+// not, which is counted.
 bool parse(Bytes plain, Content& content, EndpointCounters& counters) noexcept {
     Reader reader(plain);
     content.header = reader.take<SealedHeader>();
@@ -71,8 +73,8 @@ bool parse(Bytes plain, Content& content, EndpointCounters& counters) noexcept {
     return parse_control(content.control, content.wants_ack, counters);
 }
 
-// WIRE-33: content received before is acknowledged again but not delivered; content beyond the window is neither acknowledged
-// nor delivered.
+// WIRE-33: content received before is acknowledged again but not delivered; content beyond the
+// window is neither acknowledged nor delivered.
 Seen look(Peer& peer, const Content& content, EndpointCounters& counters) noexcept {
     if (content.header.flags != has_dsn) return Seen::no_content;
     switch (peer.received.content.insert(content.header.dsn)) {
@@ -183,8 +185,8 @@ void Receiver::take(
     act_on_control(peer, content.control, now);
     if (content.wants_ack) {
         peer.life.active = now;
-        // WIRE-44: if several pings arrive before an acknowledgement is sent, each but the first gets an acknowledgement of its
-        // own.
+        // WIRE-44: if several pings arrive before an acknowledgement is sent, each but the first
+        // gets an acknowledgement of its own.
         if (seen == Seen::no_content && peer.ack.unacknowledged != 0) {
             peer.ack.echoes_due = std::min(peer.ack.echoes_due + 1, ProbeTimer::probes_max);
         }

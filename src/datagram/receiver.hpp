@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes received data. Checks run from cheap to expensive (WIRE-7), each has a counter, and no state changes before the tag
-// was verified. The plain text is checked as a whole before any of it is acted on: first control frames, then the content,
-// which the handler gets if it is new. Sends nothing itself. One thread.
-// Tests: tests/unit/datagram/endpoint_bad_input_test.cpp, endpoint_delivery_test.cpp, endpoint_idle_test.cpp.
+// Processes received data. Checks run from cheap to expensive (WIRE-7), each has a counter, and no
+// state changes before the tag was verified. The plain text is checked as a whole before any of it
+// is acted on: first control frames, then the content, which the handler gets if it is new. Sends
+// nothing itself. One thread.
+// Tests: tests/unit/datagram/endpoint_bad_input_test.cpp, endpoint_delivery_test.cpp,
+// endpoint_idle_test.cpp.
 #pragma once
 
 #include <cstdint>

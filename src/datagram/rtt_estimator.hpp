@@ -20,8 +20,8 @@ public:
 
     explicit RttEstimator(Time initial_rtt_ns) noexcept : smoothed_(initial_rtt_ns) {}
 
-    // Takes a sample: a datagram sent at `sent` was acknowledged at `now`, after the peer delayed the acknowledgement by
-    // delay_ns. A delay not less than the whole round trip is ignored.
+    // Takes a sample: a datagram sent at `sent` was acknowledged at `now`, after the peer delayed
+    // the acknowledgement by delay_ns. A delay not less than the whole round trip is ignored.
     void sample(Time now, Time sent, Time delay_ns) noexcept;
 
     [[nodiscard]] bool has_sample() const noexcept { return has_sample_; }

@@ -24,7 +24,8 @@ std::byte* SendBuffers::reserve(Peer& peer, std::uint32_t bytes) {
             buffer.frame_bytes + bytes <= peer.queue.filling_bytes - overhead_bytes) {
             return pool_.frames(peer.queue.filling) + buffer.frame_bytes;
         }
-        // The buffer has room left, but too little for this frame: it is full. An empty buffer is never full.
+        // The buffer has room left, but too little for this frame: it is full. An empty buffer is
+        // never full.
         peer.queue.filling = no_buffer;
     }
     const std::uint32_t most = peer.next_bytes();

@@ -29,15 +29,16 @@ public:
     // All arguments must outlive it. Throws std::bad_alloc.
     SendBuffers(const Settings& settings, const PeerTable& table, EndpointCounters& counters);
 
-    // Returns room for one frame of exactly `bytes` in the datagram being filled for a peer. Returns nullptr if there is none
-    // now; then offer_room() will name the peer. Throws std::bad_alloc.
+    // Returns room for one frame of exactly `bytes` in the datagram being filled for a peer.
+    // Returns nullptr if there is none now; then offer_room() will name the peer. Throws
+    // std::bad_alloc.
     [[nodiscard]] std::byte* reserve(Peer& peer, std::uint32_t bytes);
 
     // Like reserve(), but returns all the room left in the datagram, at least `bytes_min`.
     [[nodiscard]] MutableBytes reserve_rest(Peer& peer, std::uint32_t bytes_min);
 
-    // Commits the first `bytes` of the room reserved. Only after reserve() returned room, and not after the buffers were
-    // released.
+    // Commits the first `bytes` of the room reserved. Only after reserve() returned room, and not
+    // after the buffers were released.
     void commit(Peer& peer, std::uint32_t bytes) noexcept {
         SendBuffer& buffer = pool_[peer.queue.filling];
         ACP_ASSERT(buffer.frame_bytes + bytes <= datagram_bytes_max_ - overhead_bytes);
@@ -59,7 +60,8 @@ public:
     // Frees all buffers of a peer that is about to be deleted.
     void release_all(Peer& peer) noexcept;
 
-    // Notes that more fits than before although no buffer was freed: a datagram left a queue, or a path became longer.
+    // Notes that more fits than before although no buffer was freed: a datagram left a queue, or a
+    // path became longer.
     void note_room() noexcept { was_released_ = true; }
 
     // Calls on_room() for the peers that found no room and may find some now. The handler may call
@@ -75,8 +77,8 @@ public:
         return peer.queue.held - (has_empty ? 1 : 0);
     }
 
-    // Starts or ends the wait for an answer, and for the progress of content: silence and standstill count only while there is
-    // a reason to expect either.
+    // Starts or ends the wait for an answer, and for the progress of content: silence and
+    // standstill count only while there is a reason to expect either.
     void note_owing(Peer& peer, Time now) noexcept {
         const bool has_content = owed(peer) != 0;
         if (!has_content) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Credit-based flow control, sender's side: how much new content the peer has room for. Before its first acknowledgement, and
-// after a silence of half the receiver's lease, that is the unscheduled allowance. Content sent before may always be sent
-// again. Knows no clock. One thread.
+// Credit-based flow control, sender's side: how much new content the peer has room for. Before its
+// first acknowledgement, and after a silence of half the receiver's lease, that is the unscheduled
+// allowance. Content sent before may always be sent again. Knows no clock. One thread.
 // Tests: tests/unit/datagram/credit_test.cpp.
 #pragma once
 

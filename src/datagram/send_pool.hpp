@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plain text of datagrams until they are acknowledged: a fixed number of equal buffers, and queues of them. The pool is a
-// stack: the buffer freed last is taken first, so that little memory is touched when little is in flight. Knows no peer. One
-// thread.
+// The plain text of datagrams until they are acknowledged: a fixed number of equal buffers, and
+// queues of them. The pool is a stack: the buffer freed last is taken first, so that little memory
+// is touched when little is in flight. Knows no peer. One thread.
 // Tests: tests/unit/datagram/send_pool_test.cpp.
 #pragma once
 
@@ -71,8 +71,8 @@ public:
         return plain(index) + sealed_bytes;
     }
 
-    // Notes where the tail of the frames lies. The pointer is kept behind the frames in the buffer, in the room the tail would
-    // have taken.
+    // Notes where the tail of the frames lies. The pointer is kept behind the frames in the buffer,
+    // in the room the tail would have taken.
     void set_tail(BufferIndex index, const std::byte* tail) noexcept {
         std::memcpy(frames(index) + own_frame_bytes(index), &tail, sizeof tail);
     }
@@ -102,7 +102,8 @@ private:
     std::uint32_t free_count_;
 };
 
-// A queue of buffers, first in, first out, linked through SendBuffer::next. A buffer is in one queue at most.
+// A queue of buffers, first in, first out, linked through SendBuffer::next. A buffer is in one
+// queue at most.
 class BufferQueue {
 public:
     [[nodiscard]] bool empty() const noexcept { return first_ == no_buffer; }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The datagrams in flight to one peer: a record per packet number, found and removed in constant time. Records lie in blocks of
-// 64 packet numbers, which are taken from a pool that all peers share and returned as soon as nothing in a block is in flight;
-// so an idle peer holds none. Only ack-eliciting packets have records; the numbers of others leave holes. Bounds: a peer's
-// packets in flight lie within 64 consecutive blocks, and the pool has a fixed number of blocks. Does not decide what is lost.
-// One thread.
+// The datagrams in flight to one peer: a record per packet number, found and removed in constant
+// time. Records lie in blocks of 64 packet numbers, which are taken from a pool that all peers
+// share and returned as soon as nothing in a block is in flight; so an idle peer holds none. Only
+// ack-eliciting packets have records; the numbers of others leave holes. Bounds: a peer's packets
+// in flight lie within 64 consecutive blocks, and the pool has a fixed number of blocks. Does not
+// decide what is lost. One thread.
 // Tests: tests/unit/datagram/sent_datagrams_test.cpp.
 #pragma once
 
@@ -70,7 +71,8 @@ public:
     // Adds a record; only after has_room() for the same number. Numbers and times never decrease.
     void add(PacketNumber number, const SentDatagram& record) noexcept;
 
-    // Removes the records that an acknowledgement names, newest first, and calls visit(number, const SentDatagram&) for each.
+    // Removes the records that an acknowledgement names, newest first, and calls visit(number,
+    // const SentDatagram&) for each.
     template <class Visit>
     void take_acked(const AckFrame& ack, Visit&& visit) {
         if (count_ == 0) return;
@@ -82,8 +84,8 @@ public:
         advance();
     }
 
-    // Removes records, oldest first, as long as is_lost(number, const SentDatagram&) returns true; the caller may process them
-    // there. Returns the first record that stays, or nullptr.
+    // Removes records, oldest first, as long as is_lost(number, const SentDatagram&) returns true;
+    // the caller may process them there. Returns the first record that stays, or nullptr.
     template <class IsLost>
     const SentDatagram* take_lost(IsLost&& is_lost) {
         while (count_ != 0) {

@@ -37,10 +37,12 @@ public:
     // Throws std::bad_alloc.
     explicit Severing(const Parts& parts);
 
-    // Severs a node: marks it at once; tell_news() does the rest. Does nothing if it is severed already.
+    // Severs a node: marks it at once; tell_news() does the rest. Does nothing if it is severed
+    // already.
     void sever(NodeId node, SeverReason reason);
 
-    // WIRE-95: answers an INIT with other features than ours, and severs the node unless it is severed already.
+    // WIRE-95: answers an INIT with other features than ours, and severs the node unless it is
+    // severed already.
     void sever_mismatched(const InitPacket& init, const Address& from);
 
     // WIRE-98: severs a peer that answers but gets no content, and notes how long that is.
@@ -49,8 +51,8 @@ public:
     // Processes a received CLOSE.
     void on_close(const OuterHeader& outer, Bytes datagram);
 
-    // WIRE-80: sends a CLOSE unasked, or in answer to a handshake message with a valid MAC: one for each such message, so that
-    // it costs its sender no less.
+    // WIRE-80: sends a CLOSE unasked, or in answer to a handshake message with a valid MAC: one for
+    // each such message, so that it costs its sender no less.
     //   other_instance  instance of the node as known here
     void send_close(const Address& to, NodeId node, std::uint64_t other_instance) noexcept;
 

@@ -19,7 +19,8 @@ void TimerEvents::ring(Peer& peer, Time now) {
 }
 
 void TimerEvents::ring_connecting(Peer& peer, Time now) {
-    // WIRE-86: only after some tries, so that a gateway that was itself stopped does not blame the others.
+    // WIRE-86: only after some tries, so that a gateway that was itself stopped does not blame the
+    // others.
     if (now >= peers_.timers().connect_deadline(peer) &&
         peer.handshake.inits >= probes_before_severing) {
         severing_.sever(peer.node, SeverReason::unreachable);

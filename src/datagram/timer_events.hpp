@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reactions to the passing of time: handshakes are tried again, delayed acknowledgements become due, probes and pings are
-// requested, nodes are severed, idle peers folded. An alarm may ring early, so what is due is decided by the deadlines. Sends
-// nothing: it marks in the peer what is to be sent. One thread.
-// Tests: tests/unit/datagram/endpoint_life_test.cpp, endpoint_handshake_test.cpp, endpoint_idle_test.cpp.
+// Reactions to the passing of time: handshakes are tried again, delayed acknowledgements become
+// due, probes and pings are requested, nodes are severed, idle peers folded. An alarm may ring
+// early, so what is due is decided by the deadlines. Sends nothing: it marks in the peer what is to
+// be sent. One thread.
+// Tests: tests/unit/datagram/endpoint_life_test.cpp, endpoint_handshake_test.cpp,
+// endpoint_idle_test.cpp.
 #pragma once
 
 #include "datagram/endpoint.hpp"

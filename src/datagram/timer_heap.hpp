@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One alarm per member: a binary heap with the earliest alarm on top, in which each member knows its place. An alarm that is
-// postponed stays where it is until it rings early: most alarms are postponed with every datagram, and that must cost nothing.
-// Knows no clock. One thread.
+// One alarm per member: a binary heap with the earliest alarm on top, in which each member knows
+// its place. An alarm that is postponed stays where it is until it rings early: most alarms are
+// postponed with every datagram, and that must cost nothing. Knows no clock. One thread.
 // Tests: tests/unit/datagram/timer_heap_test.cpp.
 #pragma once
 
@@ -23,8 +23,8 @@ struct Timed {
 template <typename Member>
 class TimerHeap {
 public:
-    // Sets an alarm. It rings at `at` or earlier, never later; `never` leaves an alarm as it is. There may be no more members
-    // than reserve() made room for.
+    // Sets an alarm. It rings at `at` or earlier, never later; `never` leaves an alarm as it is.
+    // There may be no more members than reserve() made room for.
     void set(Member& member, Time at) noexcept {
         if (member.place == Timed::nowhere) {
             if (at == never) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Seals batches of data, and datagrams that are sent alone: acknowledgements, pings, path probes. One thread.
+// Seals batches of data, and datagrams that are sent alone: acknowledgements, pings, path probes.
+// One thread.
 #include "datagram/transmitter.hpp"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ Transmit Transmitter::transmit(Peer& peer, MutableBytes into, Time now) {
         const Transmit transmit = transmit_batch(peer, batch, into, now);
         if (transmit.bytes != 0) return transmit;
     }
-    // WIRE-52: if less is in flight than a probe timeout may send, pings make up for the rest; each of them is answered.
+    // WIRE-52: if less is in flight than a probe timeout may send, pings make up for the rest; each
+    // of them is answered.
     if (peer.flight.pings_due != 0) {
         --peer.flight.pings_due;
         peer.flight.is_ping_due = true;
@@ -43,7 +45,8 @@ Transmit Transmitter::transmit_batch(Peer& peer, const Batch& batch, MutableByte
         const std::uint32_t bytes =
             transmit_buffer(peer, batch, i, into.data() + transmit.bytes, now);
         if (bytes == 0) {
-            // The buffers were taken out of their queues; the peer is being severed, which frees those in queues.
+            // The buffers were taken out of their queues; the peer is being severed, which frees
+            // those in queues.
             for (; i < batch.count; ++i)
                 peer.queue.lost.push(parts_.buffers.pool(), batch.buffers[i]);
             break;
@@ -77,8 +80,8 @@ std::uint32_t Transmitter::transmit_buffer(
           SealedHeader{buffer.dsn, static_cast<std::uint16_t>(buffer.frame_bytes), has_dsn, 0});
     std::uint32_t used = sealed_bytes + buffer.frame_bytes;
     const std::uint32_t content = used;
-    // A tail is sealed from where it lies. Whatever follows it is assembled in the output, at the place where it will be
-    // sealed.
+    // A tail is sealed from where it lies. Whatever follows it is assembled in the output, at the
+    // place where it will be sealed.
     std::byte* const text = has_tail ? into + outer_bytes : start;
     if (is_last && peer.ack.is_wanted()) {
         // WIRE-44: an acknowledgement travels with the data if there is room.
@@ -112,7 +115,8 @@ std::uint32_t Transmitter::transmit_buffer(
     return bytes;
 }
 
-// Appends an acknowledgement that did not fit into the data as a shorter datagram at the end of the batch.
+// Appends an acknowledgement that did not fit into the data as a shorter datagram at the end of the
+// batch.
 void Transmitter::add_ack(
     Peer& peer, const Batch& batch, MutableBytes into, Transmit& transmit, Time now) {
     std::array<std::byte, sealed_bytes + AckFrame::bytes_max> plain{};
@@ -166,8 +170,8 @@ Transmit Transmitter::transmit_control(Peer& peer, MutableBytes into, Time now) 
     return single(peer, bytes);
 }
 
-// WIRE-75: paths are probed only while they are in use, beside their data; for the first step up from the length that every
-// path carries a single datagram of content suffices.
+// WIRE-75: paths are probed only while they are in use, beside their data; for the first step up
+// from the length that every path carries a single datagram of content suffices.
 Transmit Transmitter::transmit_path_probe(Peer& peer, MutableBytes into, Time now) {
     const bool is_due = peer.path.mtu.is_unproven() || peer.keys.next_number >= path_probe_after;
     if (!is_due || parts_.buffers.owed(peer) == 0) return {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the datagrams sent to a connected peer: batches of equal datagrams, which the kernel segments, of frames and
-// acknowledgements; pings; and path probes. A batch is planned and sealed at once into the caller's memory; the plain text
-// stays in its buffer until acknowledged. Does not decide which peer is next. One thread.
+// Makes the datagrams sent to a connected peer: batches of equal datagrams, which the kernel
+// segments, of frames and acknowledgements; pings; and path probes. A batch is planned and sealed
+// at once into the caller's memory; the plain text stays in its buffer until acknowledged. Does not
+// decide which peer is next. One thread.
 // Tests: tests/unit/datagram/endpoint_delivery_test.cpp, endpoint_mtu_test.cpp.
 #pragma once
 

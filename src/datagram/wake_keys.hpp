@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys with which a datagram for a folded peer is authenticated before the peer is woken. They are cached for a while, so that
-// a forger causes only one key derivation, and every node still gets its own key while forged datagrams arrive in its name.
-// Knows no packet. One thread.
+// Keys with which a datagram for a folded peer is authenticated before the peer is woken. They are
+// cached for a while, so that a forger causes only one key derivation, and every node still gets
+// its own key while forged datagrams arrive in its name. Knows no packet. One thread.
 // Tests: tests/unit/datagram/wake_keys_test.cpp.
 #pragma once
 
@@ -24,9 +24,10 @@ public:
 
     explicit WakeKeys(NodeId nodes) : slots_(std::bit_ceil(std::min(nodes, slots_max))) {}
 
-    // Returns the key for a packet of a folded peer; nullptr if its epoch is over, if another node occupies the slot, or if
-    // there is no memory.
-    //   connection, first_epoch  of the folded peer: its secret, and the epoch of the largest packet received
+    // Returns the key for a packet of a folded peer; nullptr if its epoch is over, if another node
+    // occupies the slot, or if there is no memory.
+    //   connection, first_epoch  of the folded peer: its secret, and the epoch of the largest
+    //                            packet received
     [[nodiscard]] DirectionKey* find(Time now,
                                      NodeId node,
                                      const Secret& connection,

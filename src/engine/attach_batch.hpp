@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short copies between the gateway and private memory of processes, collected and moved through the kernel up to
-// attach_batch_max per system call: those of one call read, or write, one granule. Addresses are looked up when
-// the bytes move, under a hazard line; a copy whose memory was unregistered before completes with Code::stale. Bytes to be written
-// are kept here, so the caller's may go. A copy that the kernel refuses though its process lives is returned to the
+// Short copies between the gateway and private memory of processes, collected and moved through the
+// kernel up to attach_batch_max per system call: those of one call read, or write, one granule.
+// Addresses are looked up when the bytes move, under a hazard line; a copy whose memory was
+// unregistered before completes with Code::stale. Bytes to be written are kept here, so the
+// caller's may go. A copy that the kernel refuses though its process lives is returned to the
 // caller, who asks the owner. Knows no ticket's meaning. One thread: the gateway's.
 // Tests: tests/unit/engine/local_placement_test.cpp.
 #pragma once
@@ -36,14 +37,14 @@ public:
         Ticket ticket = 0;
     };
 
-    // Whether put() of this size would find room without moving the collected copies. To be asked where the caller's hazard line
-    // names an access of its own, which moving would take out of it.
+    // Whether put() of this size would find room without moving the collected copies. To be asked
+    // where the caller's hazard line names an access of its own, which moving would take out of it.
     //   bytes  0 .. batched_bytes_max
     [[nodiscard]] bool has_room(std::uint64_t bytes);
 
-    // Collect a copy; when there is no room left, what was collected moves first. The end of each stands in ended() after
-    // run() or before. False: there is no memory for its end until those that are there are taken, or refused copies stand
-    // here; it was not collected.
+    // Collect a copy; when there is no room left, what was collected moves first. The end of each
+    // stands in ended() after run() or before. False: there is no memory for its end until those
+    // that are there are taken, or refused copies stand here; it was not collected.
     //   bytes.size(), into.size()  1 .. batched_bytes_max
     [[nodiscard]] bool put(GlobalAddress target, std::span<const std::byte> bytes, Ticket ticket);
     [[nodiscard]] bool get(GlobalAddress source, std::span<std::byte> into, Ticket ticket);
@@ -56,10 +57,12 @@ public:
 
     [[nodiscard]] bool is_empty() const noexcept { return count_ == 0 && ended_.is_empty(); }
 
-    // Whether copies stand here that the kernel refused: nothing of them was moved, and they have no end yet.
+    // Whether copies stand here that the kernel refused: nothing of them was moved, and they have
+    // no end yet.
     [[nodiscard]] bool has_refused() const noexcept { return refused_count_ != 0; }
 
-    // Gives the refused copies away, oldest first, until take(copy) says no: that one and the rest stay. True when one went.
+    // Gives the refused copies away, oldest first, until take(copy) says no: that one and the rest
+    // stay. True when one went.
     template <typename Take>
     bool give_refused(Take&& take) {
         std::uint32_t given = 0;

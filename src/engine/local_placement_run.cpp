@@ -14,7 +14,8 @@ using router::BlamedAddress;
 using router::Settlement;
 using router::SettlementState;
 
-// How a command ended whose addresses have these codes, the target's first. Neither is ok: the target is blamed.
+// How a command ended whose addresses have these codes, the target's first. Neither is ok: the
+// target is blamed.
 Settlement settled(Code target, Code source) noexcept {
     if (target != Code::ok) return {SettlementState::settled, target, BlamedAddress::target};
     return {SettlementState::settled, source,

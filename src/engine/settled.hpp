@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by the parts of the local placement: the completion of an accepted access, kept until it may be delivered to
-// the router, and hazard lines that hold addresses while an access lasts. One thread: the gateway's.
+// Shared by the parts of the local placement: the completion of an accepted access, kept until it
+// may be delivered to the router, and hazard lines that hold addresses while an access lasts. One
+// thread: the gateway's.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +28,8 @@ struct SettledAccess {
     std::uint64_t value = 0;  // the old one of an atomic
 };
 
-// Completions to be delivered. A caller reserves room by make_room() before it begins an access, so that adding the completion
-// needs no memory.
+// Completions to be delivered. A caller reserves room by make_room() before it begins an access, so
+// that adding the completion needs no memory.
 class SettledList {
 public:
     //   count  ends there is always room for. Throws std::bad_alloc.

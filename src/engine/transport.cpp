@@ -114,7 +114,8 @@ std::size_t Transport::listener_for(const Address& to) const noexcept {
     return std::min(found, listeners_ - 1);
 }
 
-// The number of the destination's line, else of the listener; a destination that has become frequent is given a line.
+// The number of the destination's line, else of the listener; a destination that has become
+// frequent is given a line.
 std::size_t Transport::socket_for(const os::SocketAddress& to) noexcept {
     for (std::size_t i = listeners_; i < sockets_.size(); ++i) {
         if (sockets_[i].udp.peer() == to) {
@@ -144,7 +145,8 @@ void Transport::give_line(const os::SocketAddress& to,
     }
 }
 
-// Sends a burst. Returns its bytes that are done with: all, unless the kernel had no room for the rest.
+// Sends a burst. Returns its bytes that are done with: all, unless the kernel had no room for the
+// rest.
 std::uint32_t Transport::transmit(std::size_t socket_number,
                                   const Transmit& transmit,
                                   datagram::MutableBytes bytes) {
@@ -179,8 +181,9 @@ std::uint32_t Transport::transmit(std::size_t socket_number,
     return transmit.bytes;
 }
 
-// A socket with kept bursts takes no others until those are sent; other sockets do. A line that is full drops a burst; a
-// listener, which carries nearly all traffic, is never full here, since may_send() asks the endpoint for nothing then.
+// A socket with kept bursts takes no others until those are sent; other sockets do. A line that is
+// full drops a burst; a listener, which carries nearly all traffic, is never full here, since
+// may_send() asks the endpoint for nothing then.
 void Transport::send_or_keep(const Transmit& burst, datagram::MutableBytes bytes) {
     if (sockets_.empty()) return;  // closed: as if lost
     const std::size_t socket = socket_for(as_socket_address(burst.to));

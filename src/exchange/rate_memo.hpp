@@ -91,8 +91,8 @@ private:
     static constexpr unsigned entries_log2 = 11;
     static constexpr std::size_t entries = std::size_t{1} << entries_log2;
     static constexpr std::uint64_t nothing = 0;  // the key of no flows
-    static constexpr std::uint64_t spreading =
-        0x9E37'79B9'7F4A'7C15;  // 2^64 over the golden ratio (Knuth, 6.4)
+    // 2^64 over the golden ratio (Knuth, 6.4)
+    static constexpr std::uint64_t spreading = 0x9E37'79B9'7F4A'7C15;
 
     const NodeProblem* problem_ = nullptr;
     std::uint64_t steps_ = 0;

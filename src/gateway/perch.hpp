@@ -16,8 +16,8 @@ namespace acp::gateway {
 
 class Perch {
 public:
-    static constexpr datagram::Time busy_ns =
-        2'000'000;  // the gateway is busy after so long without a sleep
+    // the gateway is busy after so long without a sleep
+    static constexpr datagram::Time busy_ns = 2'000'000;
     static constexpr datagram::Time late_ns = 500'000;  // between two polls: a time slice was lost
     static constexpr datagram::Time free_min_ns = 50'000'000;
     static constexpr datagram::Time free_max_ns = 200'000'000;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A gateway's live counters in a memory file of its own, for processes that watch a job: of the same user,
-// they open the agent's descriptor. The gateway writes at most ten times a second, and on request; a reader copies the
-// block and takes the copy only if `sequence` was even and the same before and after. Fixed width, no pointers; zeros
-// are a block that was never written. Writer: the gateway's thread; a writer that dies within leaves an odd number.
+// A gateway's live counters in a memory file of its own, for processes that watch a job: of the
+// same user, they open the agent's descriptor. The gateway writes at most ten times a second, and
+// on request; a reader copies the block and takes the copy only if `sequence` was even and the same
+// before and after. Fixed width, no pointers; zeros are a block that was never written. Writer: the
+// gateway's thread; a writer that dies within leaves an odd number.
 // Tests: tests/unit/gateway/stats_test.cpp.
 #pragma once
 
@@ -35,7 +36,8 @@ struct StatsPeer {
     std::uint64_t bytes_received = 0;
 };
 
-// Counters whose names are those of datagram::counter_names and router's, by the same index, in this build.
+// Counters whose names are those of datagram::counter_names and router's, by the same index, in
+// this build.
 struct StatsTables {
     std::array<std::uint64_t, stats_counters_max> datagram{};
     std::array<std::uint64_t, stats_counters_max> router{};

@@ -34,8 +34,8 @@ std::uint64_t shorter(std::uint64_t a, std::uint64_t b) noexcept {
     return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// The sum of the counters of a node over all rails, with the times of the fastest rail. Returns false if no rail has a connection
-// with the node.
+// The sum of the counters of a node over all rails, with the times of the fastest rail. Returns
+// false if no rail has a connection with the node.
 bool sum_of(const engine::Engine& core, NodeId node, datagram::PeerStats& sum) noexcept {
     bool is_any = false;
     for (const auto& rail : core.rails()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a gateway's counters into its stats block: at most once per stats_interval_ns, and at once when asked.
-// Knows no format for people. One thread, but ask() from any. Tests: tests/unit/gateway/stats_test.cpp.
+// Writes a gateway's counters into its stats block: at most once per stats_interval_ns, and at once
+// when asked. Knows no format for people. One thread, but ask() from any. Tests:
+// tests/unit/gateway/stats_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -67,8 +68,8 @@ private:
     Time next_ns_ = 0;
 };
 
-// Takes a consistent copy of a block that another process writes. Returns false if the block is of another build or was never
-// written, or if its writer is active at each of a few tries.
+// Takes a consistent copy of a block that another process writes. Returns false if the block is of
+// another build or was never written, or if its writer is active at each of a few tries.
 [[nodiscard]] bool read_stats(const StatsBlock& block, StatsValues& into) noexcept;
 
 }  // namespace acp::gateway

@@ -97,7 +97,8 @@ void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
     show();
 }
 
-// Failures that may have numbers above `number` stay unreported: reporting one twice is better than never.
+// Failures that may have numbers above `number` stay unreported: reporting one twice is better than
+// never.
 base::Status FailureBook::take_rest(std::uint64_t number, std::uint64_t thread) noexcept {
     Rest rest = rest_;
     const auto one = remembered_from(rest.first);
@@ -130,7 +131,8 @@ void FailureBook::note_rest_told(std::uint64_t last,
     one.up_to = std::max(one.up_to, number);
 }
 
-// The entry of a thread, or else a reused entry, the one with the oldest number: its former thread may get a failure twice.
+// The entry of a thread, or else a reused entry, the one with the oldest number: its former thread
+// may get a failure twice.
 FailureBook::ToldRest::Listener& FailureBook::listener(std::uint64_t thread) noexcept {
     auto& all = told_rest_.listeners;
     auto found = std::find_if(all.begin(), all.end(),

@@ -103,8 +103,8 @@ private:
         std::uint64_t first = 0;  // the least number among them; 0: there are none
         std::uint64_t last = 0;   // the greatest
         std::uint64_t count = 0;
-        base::Code code =
-            base::Code::memory;  // code of the one noted first, once none is remembered
+        // code of the one noted first, once none is remembered
+        base::Code code = base::Code::memory;
     };
 
     // The threads to which Rest was reported. The numbers that failed are in remembered_.

@@ -22,8 +22,8 @@ struct alignas(64) QueuedCommand {
     State state = State::waiting;
     bool is_followed = false;  // the next number waits for exactly this one (CONT)
     bool is_half = false;  // and a failure of this one is the next one's (CommandQueue::admit_pair)
-    bool is_ahead =
-        false;  // it waits, and its carrier has it already (RemoteCarrier::collect_ahead)
+    // it waits, and its carrier has it already (RemoteCarrier::collect_ahead)
+    bool is_ahead = false;
     std::uint8_t mark = 0;   // set by the carrier that put it into a list
     std::uint64_t next = 0;  // in the list it is in
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the queue and the link. Writes the messages of failures, for the other node sends only a code and a process.
+// Between the queue and the link. Writes the messages of failures, for the other node sends only a
+// code and a process.
 #include "gma/remote_carrier.hpp"
 
 #include <array>
@@ -136,7 +137,8 @@ std::uint64_t RemoteCarrier::hand_collected() {
     return handed;
 }
 
-// How many of a run the link took, first to last. Invokes go one by one, what stands between them together.
+// How many of a run the link took, first to last. Invokes go one by one, what stands between them
+// together.
 std::size_t RemoteCarrier::hand_run(std::span<const memory::NumberedCommand> run) {
     if (!has_invokes_) [[likely]] {
         return link_->submit_all(run);

@@ -133,10 +133,10 @@ private:
     static constexpr std::size_t handed_at_once_max = 64;
 
     static constexpr std::size_t ahead_max = 8;
-    static constexpr std::uint64_t ahead_bytes_max =
-        512;  // limit for a copy that is handed over ahead
-    static constexpr std::uint64_t leading_bytes_max =
-        8192;  // limit for each command that it is ordered after
+    // limit for a copy that is handed over ahead
+    static constexpr std::uint64_t ahead_bytes_max = 512;
+    // limit for each command that it is ordered after
+    static constexpr std::uint64_t leading_bytes_max = 8192;
 
     // A waiting copy, and the commands that it is ordered after.
     struct Ahead {

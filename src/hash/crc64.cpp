@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses the way once, by what the processor can do. No length stands between the two: multiplication is the faster one from 9
-// bytes on; below, tables gain a nanosecond while they are in the cache, which has better use for 16 KiB.
+// Chooses the way once, by what the processor can do. No length stands between the two:
+// multiplication is the faster one from 9 bytes on; below, tables gain a nanosecond while they are
+// in the cache, which has better use for 16 KiB.
 #include "hash/crc64.hpp"
 
 #include "hash/crc64_ways.hpp"

@@ -11,9 +11,10 @@
 
 namespace acp::hash {
 
-// CRC-64 with the polynomial of ECMA-182, 0x42F0E1EBA9EA3693, most significant bit first; the register starts with 0, and
-// nothing is inverted. So "123456789" has 0x6c40df5f0b497347, and zeros in front of the bytes change nothing.
-// Takes the processor's carry-less multiplication where there is one, else tables of 16 KiB.
+// CRC-64 with the polynomial of ECMA-182, 0x42F0E1EBA9EA3693, most significant bit first; the
+// register starts with 0, and nothing is inverted. So "123456789" has 0x6c40df5f0b497347, and zeros
+// in front of the bytes change nothing. Takes the processor's carry-less multiplication where there
+// is one, else tables of 16 KiB.
 //   bytes  any length, 0 (which gives 0) included; any alignment
 [[nodiscard]] std::uint64_t crc64(std::span<const std::byte> bytes) noexcept;
 
@@ -22,8 +23,9 @@ inline constexpr int key_hash_bits = 48;
 
 // The hash of a key in that map: the upper 48 bits of its CRC.
 //   key  any length, 0 included
-// Source: the paper, section 3.1: the 64-bit CRC of generator polynomial 0x42F0E1EBA9EA3693, shifted right by 16 bits. It says
-// nothing of the order of bits, the register's start and an inversion, which are the plain ones here.
+// Source: the paper, section 3.1: the 64-bit CRC of generator polynomial 0x42F0E1EBA9EA3693,
+// shifted right by 16 bits. It says nothing of the order of bits, the register's start and an
+// inversion, which are the plain ones here.
 [[nodiscard]] inline std::uint64_t key_hash(std::span<const std::byte> key) noexcept {
     return crc64(key) >> (64 - key_hash_bits);
 }

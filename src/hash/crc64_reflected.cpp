@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slicing by 8 (Kounavis and Berry, ISCC 2005), least significant bit first: a word of the input is one of the machine.
+// Slicing by 8 (Kounavis and Berry, ISCC 2005), least significant bit first: a word of the input is
+// one of the machine.
 #include "hash/crc64_reflected.hpp"
 
 #include <array>

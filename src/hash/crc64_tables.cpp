@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Eight bytes a step: each looks up what it adds to the remainder, in the table of its place (slicing by 8: Kounavis and Berry,
-// ISCC 2005).
+// Eight bytes a step: each looks up what it adds to the remainder, in the table of its place
+// (slicing by 8: Kounavis and Berry, ISCC 2005).
 #include <array>
 
 #include "hash/crc64_ways.hpp"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CRC by PCLMULQDQ, which multiplies two polynomials of 64 bits (Gopal, Ozturk et al., "Fast CRC Computation for Generic
-// Polynomials Using PCLMULQDQ", Intel 2009). Up to 128 bytes every word is multiplied by the remainder of the power of x that
-// stands for its place: no product waits for another, so a key takes the time of three multiplications in a row, however
-// long it is. Of more, eight lanes of 16 bytes are moved on by 128 bytes a step, and the last eight lanes are 128 bytes again.
-// Compiled for every x86-64 processor: only the functions below use those instructions, and crc64.cpp asks first.
+// The CRC by PCLMULQDQ, which multiplies two polynomials of 64 bits (Gopal, Ozturk et al., "Fast
+// CRC Computation for Generic Polynomials Using PCLMULQDQ", Intel 2009). Up to 128 bytes every word
+// is multiplied by the remainder of the power of x that stands for its place: no product waits for
+// another, so a key takes the time of three multiplications in a row, however long it is. Of more,
+// eight lanes of 16 bytes are moved on by 128 bytes a step, and the last eight lanes are 128 bytes
+// again. Compiled for every x86-64 processor: only the functions below use those instructions, and
+// crc64.cpp asks first.
 #include <array>
 #include <immintrin.h>
 
@@ -21,7 +23,8 @@ constexpr std::size_t lane_bytes = 16;
 constexpr std::size_t lanes = 8;
 constexpr std::size_t step_bytes = lanes * lane_bytes;
 
-// powers[k]: the remainder of x^(64 + 64k). A lane is multiplied by two neighbours; the last two move a lane on by a step.
+// powers[k]: the remainder of x^(64 + 64k). A lane is multiplied by two neighbours; the last two
+// move a lane on by a step.
 constexpr std::array<std::uint64_t, 2 * lanes + 1> make_powers() noexcept {
     std::array<std::uint64_t, 2 * lanes + 1> powers{};
     powers[0] = crc64_polynomial;
@@ -47,7 +50,8 @@ constexpr std::uint64_t make_inverse() noexcept {
 
 constexpr std::uint64_t inverse = make_inverse();
 
-// From place 16 - n on: the order that turns the first n bytes of a lane round and puts zeros in front.
+// From place 16 - n on: the order that turns the first n bytes of a lane round and puts zeros in
+// front.
 constexpr std::array<std::uint8_t, 2 * lane_bytes> turn = {
     15,   14,   13,   12,   11,   10,   9,    8,    7,    6,    5,    4,    3,    2,    1,    0,
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
@@ -65,7 +69,8 @@ __m128i in_lane(std::uint64_t value) noexcept {
     return _mm_cvtsi64_si128(static_cast<long long>(value));
 }
 
-// The first `count` bytes (0 .. 16) of the 16 at a place, as a lane: the first byte most significant, zeros in front.
+// The first `count` bytes (0 .. 16) of the 16 at a place, as a lane: the first byte most
+// significant, zeros in front.
 ACP_TARGET __m128i lane(const std::byte* place, std::size_t count = lane_bytes) noexcept {
     return _mm_shuffle_epi8(load(place), load(turn.data() + lane_bytes - count));
 }
@@ -77,7 +82,8 @@ ACP_TARGET __m128i times_power(__m128i words, std::size_t k) noexcept {
                          _mm_clmulepi64_si128(words, pair, 0x11));
 }
 
-// The remainder of a polynomial of 128 bits (Barrett): of its upper word times x^64, and the lower word is added.
+// The remainder of a polynomial of 128 bits (Barrett): of its upper word times x^64, and the lower
+// word is added.
 ACP_TARGET std::uint64_t remainder_of(__m128i sum) noexcept {
     const __m128i constants =
         _mm_set_epi64x(static_cast<long long>(crc64_polynomial), static_cast<long long>(inverse));

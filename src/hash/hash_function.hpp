@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which hash a table has for its keys, chosen at run time. Pure; any thread. Tests: tests/unit/hash/hash_function_test.cpp.
+// Which hash a table has for its keys, chosen at run time. Pure; any thread. Tests:
+// tests/unit/hash/hash_function_test.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The only file that includes xxHash. Its header has all its code (XXH_INLINE_ALL, set in target.cmake), so nothing is linked and
-// nothing is looked for at run time.
+// The only file that includes xxHash. Its header has all its code (XXH_INLINE_ALL, set in
+// target.cmake), so nothing is linked and nothing is looked for at run time.
 #include "hash/xxh3.hpp"
 
 #include <xxhash.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hash of keys for which no CRC is asked: XXH3 of the xxHash library, 64 bits, with a seed. It
-// spreads all bits, of whatever keys, better than a CRC. Who does not know the seed cannot easily choose keys that fall together;
-// there is no proof of that, as there is for none of its speed. Pure; any thread. Tests: tests/unit/hash/xxh3_test.cpp.
+// spreads all bits, of whatever keys, better than a CRC. Who does not know the seed cannot easily
+// choose keys that fall together; there is no proof of that, as there is for none of its speed.
+// Pure; any thread. Tests: tests/unit/hash/xxh3_test.cpp.
 #pragma once
 
 #include <cstddef>

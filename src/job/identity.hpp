@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The identity of this process in its job, from the variables that the launcher left in the environment; without a launcher,
-// and where the user asks for it, it is rank 0 of 1. If another launcher's variables say that there are more processes but no ACP launcher serves them, that is an
-// error with an explanation, not N jobs of one rank. Reads its argument only. Any thread. Tests:
+// The identity of this process in its job, from the variables that the launcher left in the
+// environment; without a launcher, and where the user asks for it, it is rank 0 of 1. If another
+// launcher's variables say that there are more processes but no ACP launcher serves them, that is
+// an error with an explanation, not N jobs of one rank. Reads its argument only. Any thread. Tests:
 // tests/unit/job/identity_test.cpp.
 #pragma once
 
@@ -38,10 +39,12 @@ struct ForeignJob {
     std::optional<std::uint32_t> procs;  // if it says how many there are
 };
 
-// Nothing where the user has said that each process is to be a job (ACP_SINGLETON=1), or ACP's launcher serves this process.
+// Nothing where the user has said that each process is to be a job (ACP_SINGLETON=1), or ACP's
+// launcher serves this process.
 [[nodiscard]] std::optional<ForeignJob> foreign_job_of(const std::vector<std::string>& environment);
 
-// Errors: config (an ACP variable is missing or does not parse; the job of another launcher without an ACP launcher).
+// Errors: config (an ACP variable is missing or does not parse; the job of another launcher without
+// an ACP launcher).
 base::Result<Identity> identity_of(const std::vector<std::string>& environment);
 
 }  // namespace acp::job

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request is one message, the token; the answer is one message, `granted` with the files or the reason of a refusal.
+// A request is one message, the token; the answer is one message, `granted` with the files or the
+// reason of a refusal.
 #include "job/node_files.hpp"
 
 #include <array>

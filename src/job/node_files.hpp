@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second way by which a rank gets the descriptors of its node: it asks the agent over a local socket. The first way is to
-// inherit them, which fails below a program that closes descriptors before it starts the rank. The socket's name and a token
-// of the job stand in the environment; they admit a process of the agent's user and of no other, and are no key of anything
-// else. Knows nothing of what the files contain. Any thread.
+// The second way by which a rank gets the descriptors of its node: it asks the agent over a local
+// socket. The first way is to inherit them, which fails below a program that closes descriptors
+// before it starts the rank. The socket's name and a token of the job stand in the environment;
+// they admit a process of the agent's user and of no other, and are no key of anything else. Knows
+// nothing of what the files contain. Any thread.
 // Tests: tests/unit/job/node_files_test.cpp.
 #pragma once
 
@@ -30,10 +31,10 @@ struct NodeSocket {
     [[nodiscard]] std::string text() const { return name + ":" + token; }
 };
 
-// Asks the agent. Returns the node's files in the order in which the agent gave them to answer_request(). Blocks, for at most
-// some 10 seconds.
-// Errors: peer (no agent answers under this name, or another user's process does), state (the agent refuses this process: the
-// message has its words; or no answer in time), limit (descriptors used up), system.
+// Asks the agent. Returns the node's files in the order in which the agent gave them to
+// answer_request(). Blocks, for at most some 10 seconds. Errors: peer (no agent answers under this
+// name, or another user's process does), state (the agent refuses this process: the message has its
+// words; or no answer in time), limit (descriptors used up), system.
 base::Result<std::vector<os::FileDescriptor>> ask_for_node_files(const NodeSocket& socket);
 
 // In the agent: answers what has come over a connection.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exit codes of the launcher and its agent, besides those of the ranks. They are those of <sysexits.h> and of the shell,
-// where these define one. Constants only.
+// The exit codes of the launcher and its agent, besides those of the ranks. They are those of
+// <sysexits.h> and of the shell, where these define one. Constants only.
 #pragma once
 
 namespace acp::launch {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The secret of a job, from which its gateways derive their encryption keys. It travels on the launcher's channel alone, never
-// in an argument, a variable or a file, and lies in memory that is excluded from core dumps, swap and forked children. Knows no
-// cipher. A JobKey belongs to one thread.
+// The secret of a job, from which its gateways derive their encryption keys. It travels on the
+// launcher's channel alone, never in an argument, a variable or a file, and lies in memory that is
+// excluded from core dumps, swap and forked children. Knows no cipher. A JobKey belongs to one
+// thread.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,8 @@ void append(std::string& bytes, std::string_view name, std::string_view value) {
     bytes.append(name).append(1, '=').append(value).append(1, '\0');
 }
 
-// The result of filling a field: misfit when the value is invalid for it, unknown when the name is unknown.
+// The result of filling a field: misfit when the value is invalid for it, unknown when the name is
+// unknown.
 enum class Taken { yes, misfit, unknown };
 
 Taken take_number(std::uint32_t& field, std::string_view value) {
@@ -64,7 +65,8 @@ Taken take_flag(bool& field, std::string_view value) {
     return Taken::yes;
 }
 
-// The name "program" begins a new program; the other names belong to the program that was begun last.
+// The name "program" begins a new program; the other names belong to the program that was begun
+// last.
 Taken take_of_program(std::vector<LaunchProgram>& programs,
                       std::string_view name,
                       std::string_view value) {

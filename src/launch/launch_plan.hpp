@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan that a launcher sends to a node's agent, and its form on the wire: NUL-terminated "name=value" fields, so that
-// arguments may contain all that a program can be given. Knows neither the launcher's options nor how processes are started.
-// Pure; any thread.
+// The plan that a launcher sends to a node's agent, and its form on the wire: NUL-terminated
+// "name=value" fields, so that arguments may contain all that a program can be given. Knows neither
+// the launcher's options nor how processes are started. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ struct LaunchPlan {
     std::uint64_t job_id = 0;      // random, the same on all nodes
     std::uint64_t heap_bytes = 0;  // the most bytes of each rank's heap, equal on all nodes
     std::uint32_t cipher = 0;      // between nodes, the same on all: a crypto::CipherWish, resolved
-    // addresses of this node's gateway, one per rail, a blank between; "" = those of the machine's interfaces
+    // addresses of this node's gateway, one per rail, a blank between; "" = those of the machine's
+    // interfaces
     std::string addresses;
     std::string networks;                 // chooses the interfaces, in the form of NetworkChoice
     std::string directory;                // working directory of the ranks; "" = that of the agent
@@ -65,14 +66,16 @@ struct LaunchPlan {
         return (is_last ? procs : first_process[node + 1]) - first();
     }
 
-    // The program that a process runs.   process  < procs, in a plan whose programs cover all processes
+    // The program that a process runs.
+    //   process  < procs, in a plan whose programs cover all processes
     [[nodiscard]] const LaunchProgram& program_of(std::uint32_t process) const noexcept;
 };
 
 [[nodiscard]] std::string to_bytes(const LaunchPlan& plan);
 
-// Errors: mismatch (another version, an unknown field), argument (an invalid value, no program, programs or nodes that do not
-// cover the processes exactly, more than launch_programs_max programs).
+// Errors: mismatch (another version, an unknown field), argument (an invalid value, no program,
+// programs or nodes that do not cover the processes exactly, more than launch_programs_max
+// programs).
 base::Result<LaunchPlan> launch_plan_from(std::string_view bytes);
 
 // Whether only the launcher may set this variable, which it sets for each rank.

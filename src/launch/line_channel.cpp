@@ -31,7 +31,8 @@ Status gone() {
 
 }  // namespace
 
-// Reserves more than one read can return, so that the key, which comes first, is never moved to other memory.
+// Reserves more than one read can return, so that the key, which comes first, is never moved to
+// other memory.
 LineChannel::LineChannel(os::FileDescriptor stream) : stream_(std::move(stream)) {
     received_.reserve(2 * room_bytes);
 }

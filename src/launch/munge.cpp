@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The declarations of libmunge.so.2 that are used, as its manual (munge.3, munge_ctx.3) states them.
+// The declarations of libmunge.so.2 that are used, as its manual (munge.3, munge_ctx.3) states
+// them.
 #include "launch/munge.hpp"
 
 #include <algorithm>

@@ -55,7 +55,8 @@ bool NetworkChoice::fits(const Wish& wish, const os::InterfaceAddress& address) 
     return os::contains(wish.range, address.address);
 }
 
-// The index of the first wish that an address fits, 0 where all wishes are exclusions; left_out when it is not wanted.
+// The index of the first wish that an address fits, 0 where all wishes are exclusions; left_out
+// when it is not wanted.
 std::size_t NetworkChoice::place_of(const os::InterfaceAddress& address) const noexcept {
     bool has_positive = false;
     std::size_t place = left_out;
@@ -91,7 +92,8 @@ public:
         }
     }
 
-    // How many nodes have an address of their own in the network of this one; 0 where no other node has.
+    // How many nodes have an address of their own in the network of this one; 0 where no other node
+    // has.
     [[nodiscard]] std::uint32_t members_of(const os::InterfaceAddress& one) const {
         const auto found = members_.find(network_of(one));
         return found == members_.end() || found->second < 2 ? 0 : found->second;
@@ -151,7 +153,8 @@ std::vector<NetworkChoice::Candidate> NetworkChoice::candidates_of(const Interfa
     return found;
 }
 
-// For rails: without those that probably reach this machine alone, and each interface's best address before any second one.
+// For rails: without those that probably reach this machine alone, and each interface's best
+// address before any second one.
 void NetworkChoice::sort_for_rails(std::vector<Candidate>& candidates) {
     const auto is_local = [](const Candidate& one) { return one.is_local; };
     candidates.erase(std::remove_if(candidates.begin(), candidates.end(), is_local),
@@ -166,7 +169,8 @@ void NetworkChoice::sort_for_rails(std::vector<Candidate>& candidates) {
     candidates = std::move(firsts);
 }
 
-// Puts an address that lies in the i-th network of `order` at place i, for each i; the others fill the places between.
+// Puts an address that lies in the i-th network of `order` at place i, for each i; the others fill
+// the places between.
 void NetworkChoice::follow(std::span<const os::AddressRange> order,
                            std::vector<Candidate>& candidates) {
     std::vector<const Candidate*> places(candidates.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the gateways of a job listen: one node's addresses as words of a line, and the table of all nodes as bytes (per node two
-// counts, per address a family, a port and 4 or 16 bytes). Opens no socket and resolves no name. Pure; any thread.
+// Where the gateways of a job listen: one node's addresses as words of a line, and the table of all
+// nodes as bytes (per node two counts, per address a family, a port and 4 or 16 bytes). Opens no
+// socket and resolves no name. Pure; any thread.
 // Tests: tests/unit/launch/peer_table_test.cpp.
 #pragma once
 
@@ -29,8 +30,8 @@ base::Result<std::vector<os::SocketAddress>> ips_from(std::string_view words);
 // The row of one node.
 struct GatewayRow {
     std::vector<os::SocketAddress> addresses;  // the preferred one first
-    std::uint8_t left_out =
-        0;  // addresses of its machine beyond node_addresses_max; 255 stands for 255 or more
+    // addresses of its machine beyond node_addresses_max; 255 stands for 255 or more
+    std::uint8_t left_out = 0;
 
     friend bool operator==(const GatewayRow&, const GatewayRow&) = default;
 };
@@ -39,8 +40,8 @@ using GatewayTable = std::vector<GatewayRow>;  // indexed by node
 
 [[nodiscard]] std::string to_bytes(const GatewayTable& table);
 
-// Errors: argument (truncated, a row without addresses or with too many, an invalid family, bytes left over, a number of rows
-// other than `nodes`).
+// Errors: argument (truncated, a row without addresses or with too many, an invalid family, bytes
+// left over, a number of rows other than `nodes`).
 base::Result<GatewayTable> peer_table_from(std::string_view bytes, std::uint32_t nodes);
 
 }  // namespace acp::launch

@@ -46,7 +46,8 @@ Result<Relay> Relay::create(os::FileDescriptor from_trunk, os::FileDescriptor to
     }
     relay.from_trunk_ = std::move(from_trunk);
     relay.to_trunk_ = std::move(to_trunk);
-    // Reserved so that neither string is moved to other memory, where copies of its bytes would remain.
+    // Reserved so that neither string is moved to other memory, where copies of its bytes would
+    // remain.
     relay.received_.reserve(relay_streams * relay_window_bytes + 2 * read_bytes);
     relay.to_send_.reserve(to_send_bytes_max + 2 * relay_window_bytes);
     for (Incoming& incoming : relay.incoming_) incoming.held.reserve(relay_window_bytes);
@@ -107,7 +108,8 @@ void Relay::poll(std::uint64_t timeout_ns) {
     write_trunk();
 }
 
-// Watches only descriptors whose bytes can be moved now, because epoll reports readiness again and again as long as it lasts.
+// Watches only descriptors whose bytes can be moved now, because epoll reports readiness again and
+// again as long as it lasts.
 void Relay::watch() {
     for (std::size_t i = 0; i < relay_streams; ++i) {
         Outgoing& outgoing = outgoing_[i];
@@ -281,7 +283,8 @@ void Relay::write_trunk() {
     drop_front(to_send_, static_cast<std::size_t>(taken));
 }
 
-// The other relay reads no more. Frames that it sent before may still arrive, its last words among them.
+// The other relay reads no more. Frames that it sent before may still arrive, its last words among
+// them.
 void Relay::stop_sending() {
     if (is_trunk_watched_) poll_.remove(to_trunk_.get());
     is_trunk_watched_ = false;

@@ -34,15 +34,18 @@ public:
     // Takes the trunk's two ends; they become nonblocking. Errors: limit, system.
     static base::Result<Relay> create(os::FileDescriptor from_trunk, os::FileDescriptor to_trunk);
 
-    // Sends what is read from this descriptor, which may be a file, to the other relay. Errors: system.
+    // Sends what is read from this descriptor, which may be a file, to the other relay. Errors:
+    // system.
     base::Status take_from(RelayStream stream, os::FileDescriptor from);
 
-    // Writes what arrives from the other relay to this descriptor, and closes it after the end: for a socket, its writing half.
+    // Writes what arrives from the other relay to this descriptor, and closes it after the end: for
+    // a socket, its writing half.
     //   is_kept_open  leaves it open, as long as the relay lives
     // Errors: system.
     base::Status give_to(RelayStream stream, os::FileDescriptor to, bool is_kept_open = false);
 
-    // Keeps the last words that are read from this descriptor, for the messages of ssh. Errors: system.
+    // Keeps the last words that are read from this descriptor, for the messages of ssh. Errors:
+    // system.
     base::Status listen_to(os::FileDescriptor from);
 
     // Waits until some bytes can be moved, and moves them. Blocks.
@@ -51,8 +54,8 @@ public:
     // Whether all bytes that were read have been sent, and all streams of take_from() have ended.
     [[nodiscard]] bool has_sent_all() const noexcept;
 
-    // Whether all bytes that arrived have been written and no more will come: all streams of give_to(), or the trunk, have
-    // ended.
+    // Whether all bytes that arrived have been written and no more will come: all streams of
+    // give_to(), or the trunk, have ended.
     [[nodiscard]] bool has_given_all() const noexcept;
 
     // Whether the other side said that this stream has ended.
@@ -65,8 +68,8 @@ public:
         return outgoing_[static_cast<std::size_t>(stream)].from.is_open();
     }
 
-    // True when the other relay is gone and all it sent was read, or when the other side is no relay: no more bytes will
-    // arrive.
+    // True when the other relay is gone and all it sent was read, or when the other side is no
+    // relay: no more bytes will arrive.
     [[nodiscard]] bool is_cut() const noexcept { return is_cut_; }
 
     // Closes the trunk: the other relay then finds itself cut off.

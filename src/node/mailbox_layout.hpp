@@ -16,8 +16,8 @@ inline constexpr std::uint64_t mailbox_layout_version = 1;
 inline constexpr std::uint32_t cell_head_bytes = 128;  // links, state and message head of one cell
 inline constexpr std::uint32_t pool_cells = 32;        // mpsc: cells a process sends from
 inline constexpr std::uint32_t ring_cells = 8;         // pairs, bitmap: cells per ordered pair
-inline constexpr std::uint32_t ring_control_bytes =
-    128;  // producer's and consumer's index, a line each
+// producer's and consumer's index, a line each
+inline constexpr std::uint32_t ring_control_bytes = 128;
 inline constexpr std::uint32_t auto_datagram_bytes = 16 * 1024;
 // the paper's length: fits an Ethernet frame
 inline constexpr std::uint32_t udp_datagram_bytes = 1408;
@@ -37,8 +37,8 @@ struct MailboxLayout {
         } else {
             layout.ring_stride =
                 ring_control_bytes + ring_cells * (cell_head_bytes + layout.payload_stride);
-            layout.bytes_per_slot =
-                layout.ring_stride * slots_of(shape);  // indexed by sender's slot
+            // indexed by sender's slot
+            layout.bytes_per_slot = layout.ring_stride * slots_of(shape);
         }
         return layout;
     }

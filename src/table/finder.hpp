@@ -46,8 +46,8 @@ public:
 
     // Tries the lookup once, in a table that begins at `head`, from the bucket that a root read
     // earlier gives. late: the bucket was migrated or the entry replaced, and find() would start
-    // again, or would find damage. Calls visit(EntryRecord<Atomic>&, BlockNumber) while the record is named and so stays
-    // allocated; the value of a record of 8 bytes may change during the call.
+    // again, or would find damage. Calls visit(EntryRecord<Atomic>&, BlockNumber) while the record
+    // is named and so stays allocated; the value of a record of 8 bytes may change during the call.
     template <typename Visit>
     [[nodiscard, gnu::always_inline]] Seen find_once(const Head<Atomic>& head,
                                                      const Spot<Atomic>& spot,

@@ -59,8 +59,8 @@ public:
     explicit Insertion(const Ground<Atomic>& ground) noexcept
         : ground_(ground), reclaimer_(ground), growth_(ground) {}
 
-    // Returns done, no_room, damaged; insert: present; replace: present (it has another value), absent,
-    // no_number (a value of 8 bytes can only be replaced by one of 8 bytes).
+    // Returns done, no_room, damaged; insert: present; replace: present (it has another value),
+    // absent, no_number (a value of 8 bytes can only be replaced by one of 8 bytes).
     PutEffect put(Head<Atomic>& head, const PutRequest& request) {
         CountedAtOnce tally{*this, head};
         return put(head, request, tally);

@@ -184,9 +184,9 @@ private:
         return claim::before_in(first_word(block).load(std::memory_order_relaxed));
     }
 
-    // Calls visit(block) -> bool for each block of a list of retired ones, until that returns false.
-    // false: it has, or the program has overwritten a block's first word, and the rest of the list
-    // is unknown.
+    // Calls visit(block) -> bool for each block of a list of retired ones, until that returns
+    // false. false: it has, or the program has overwritten a block's first word, and the rest of
+    // the list is unknown.
     template <typename Visit>
     bool for_each_in(BlockNumber first, const Visit& visit) const {
         CircleFinder circle;

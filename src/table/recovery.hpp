@@ -140,8 +140,8 @@ private:
         return is(root.from) || is(root.to) ? Linked::yes : Linked::no;
     }
 
-    // Whether a record is an entry. Cancels a tentative insertion of it. Also yes if the program has
-    // overwritten the words that would say so.
+    // Whether a record is an entry. Cancels a tentative insertion of it. Also yes if the program
+    // has overwritten the words that would say so.
     [[nodiscard]] Linked is_linked(BlockNumber record) {
         const std::uint64_t first = ground_.record(record).claim.load(std::memory_order_acquire);
         if (claim::claimer_in(first) != 0) return Linked::no;

@@ -309,7 +309,8 @@ private:
         return tie_of_key(record.key(), record.key_bytes);
     }
 
-    // Names the record of a slot in a hazard word, and reads the hash of its key. all, late, damaged
+    // Names the record of a slot in a hazard word, and reads the hash of its key. all, late,
+    // damaged
     StepEnd name(const Head<Atomic>& head,
                  const Spot<Atomic>& spot,
                  const Atomic<std::uint64_t>& slot,

@@ -141,7 +141,8 @@ public:
 
     // --- Calls on a fiber, which stop instead of waiting ---
 
-    // Records in the process's slot whether a fiber runs: if its stack overflows, the process's failure names it.
+    // Records in the process's slot whether a fiber runs: if its stack overflows, the process's
+    // failure names it.
     void note_fiber(bool is_running) const noexcept {
         const local::Space& space = tools_.gma.space();
         // relaxed: read when the process has died

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All atomics: every operation and width on words of every rank and kind of memory, results to every
-// memory of the node, and counts that no contention loses.
+// All atomics: every operation and width on words of every rank and kind of memory, results to
+// every memory of the node, and counts that no contention loses.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Channels at the edges of their lives: calls that fail in the middle, ends that are still open when an epoch ends, a forked child, and a
-// receiver that does something else.
+// Channels at the edges of their lives: calls that fail in the middle, ends that are still open
+// when an epoch ends, a forked child, and a receiver that does something else.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -25,7 +25,8 @@ namespace {
 
 constexpr auto no_bytes = static_cast<std::size_t>(-1);
 
-// Makes ends while the requests for memory of one rank are refused, one after the other, or all from one on, until none is.
+// Makes ends while the requests for memory of one rank are refused, one after the other, or all
+// from one on, until none is.
 int make_with_refusals(int sender, bool is_refused, std::vector<acp_ch_t>& made) {
     const std::uint64_t count = made.size() % 2 == 0 ? 1 : all_from_there;
     for (std::uint64_t first = 1;; ++first) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan: many copies between two arenas, the same on every rank because it is computed, not communicated. The
-// owner of the source fills it with a pattern, the initiator copies, the owner of the target checks every
-// byte with plain loads, also those between the pieces. Collective; main thread.
+// A plan: many copies between two arenas, the same on every rank because it is computed, not
+// communicated. The owner of the source fills it with a pattern, the initiator copies, the owner of
+// the target checks every byte with plain loads, also those between the pieces. Collective; main
+// thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_copy between every arrangement of ranks and kinds of memory, in every size class and alignment.
+// acp_copy between every arrangement of ranks and kinds of memory, in every size class and
+// alignment.
 #include <tuple>
 
 #include "conformance/copy_plan.hpp"

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t nothing = -1;
 
-// A part of an array of two or three dimensions, in which each point has its number in the whole array, times the round.
+// A part of an array of two or three dimensions, in which each point has its number in the whole
+// array, times the round.
 class Part {
 public:
     Part(std::vector<int> members,

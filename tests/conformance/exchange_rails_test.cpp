@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plans for a network where several rails connect the nodes: the members agree on the rails. With one rail, or on a node, the same exchanges.
+// Plans for a network where several rails connect the nodes: the members agree on the rails. With
+// one rail, or on a node, the same exchanges.
 #include <string>
 
 #include "conformance/exchange_fixture.hpp"

@@ -37,7 +37,8 @@ TEST_F(ListIteratorTest, iterators_step_in_both_directions_and_count) {
     }
 }
 
-// The memory of an erased element becomes that of a later one of the list: iterators of both have one address.
+// The memory of an erased element becomes that of a later one of the list: iterators of both have
+// one address.
 TEST_F(ListIteratorTest, a_range_does_not_end_at_another_element_in_the_place_of_its_end) {
     const acp_list_t list = made(rank_);
     for (const char* text : {"a", "b", "c"}) push(list, text, rank_);

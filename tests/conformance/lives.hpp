@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How often tests make ends of channels and of segmented buffers and free them again: TEST_LIVES, in soak runs.
+// How often tests make ends of channels and of segmented buffers and free them again: TEST_LIVES,
+// in soak runs.
 #pragma once
 
 #include <cstdlib>

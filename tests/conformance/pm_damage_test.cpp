@@ -23,9 +23,8 @@ namespace {
 
 // Each rank sends that many to each rank.
 constexpr std::uint64_t count = 400;
-constexpr std::uint64_t used_rings =
-    // The first rings: a rank prefers the ring of its own number.
-    8;
+// The first rings: a rank prefers the ring of its own number.
+constexpr std::uint64_t used_rings = 8;
 constexpr std::int64_t damage_every_ns = 100'000;
 // Iterations of the loop.
 constexpr std::uint64_t damage_one_in = 4;

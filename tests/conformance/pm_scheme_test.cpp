@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PM messages by the scheme of paper 001 between all ranks of a job: the same calls, and the same messages.
+// PM messages by the scheme of paper 001 between all ranks of a job: the same calls, and the same
+// messages.
 #include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>

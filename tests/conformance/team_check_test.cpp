@@ -17,8 +17,8 @@ void let_the_others_wait() {
     std::this_thread::sleep_for(std::chrono::seconds(3));  // lint: sleep is the subject
 }
 
-// Rank 0 calls meet(), a call of all ranks called `name`, and the others a call on a team, which fails
-// with a message that has both names; then these call meet() too.
+// Rank 0 calls meet(), a call of all ranks called `name`, and the others a call on a team, which
+// fails with a message that has both names; then these call meet() too.
 template <typename Meet>
 void check_meeting(acp_team_t world, const std::string& name, const Meet& meet) {
     const acp_team_t team = acp_split_team(world, 0, 0);

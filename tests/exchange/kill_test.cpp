@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL of a member at random moments of an exchange: every other member is refused in time, and the plan can be freed. A driver:
-// the ranks are exchange_victim.
+// SIGKILL of a member at random moments of an exchange: every other member is refused in time, and
+// the plan can be freed. A driver: the ranks are exchange_victim.
 #include "support/member_kills.hpp"
 
 namespace acp::test {

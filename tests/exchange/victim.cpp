@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks exchange with their neighbours in a ring without end, until one of them is killed. Each other one, neighbour or
-// not, then finds its calls refused, frees the plan and another one that it has started and never waited for, and leaves.
+// The program whose ranks exchange with their neighbours in a ring without end, until one of them
+// is killed. Each other one, neighbour or not, then finds its calls refused, frees the plan and
+// another one that it has started and never waited for, and leaves.
 #include <vector>
 
 #include <acp.h>

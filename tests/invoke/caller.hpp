@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of the test library's operations by a rank of a job, through the library's own instance, as a layer above global
-// memory access makes them. Any thread.
+// Calls of the test library's operations by a rank of a job, through the library's own instance, as
+// a layer above global memory access makes them. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls while threads and processes end, forked children, descriptors, and memory after acp_finalize.
+// Calls while threads and processes end, forked children, descriptors, and memory after
+// acp_finalize.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_register_all, acp_put, acp_get and acp_put_signal where a rank dies: on one node, and on three with gateways of their
-// own and of the agents.
+// acp_register_all, acp_put, acp_get and acp_put_signal where a rank dies: on one node, and on
+// three with gateways of their own and of the agents.
 #include "life/driver.hpp"
 
 namespace acp::test {

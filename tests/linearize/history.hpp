@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Histories of operations on one word, or on the value of one key, and whether they are linearizable: whether some order of all operations
-// that respects real time explains every result. Linearizability is local, so each word is checked alone. The
-// search is Wing and Gong's with Lowe's memory of visited configurations. Pure; any thread.
+// Histories of operations on one word, or on the value of one key, and whether they are
+// linearizable: whether some order of all operations that respects real time explains every result.
+// Linearizability is local, so each word is checked alone. The search is Wing and Gong's with
+// Lowe's memory of visited configurations. Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random programs of copies, atomics and orders on all ranks at once, each compared with a sequential model. Styles:
+// Random programs of copies, atomics and orders on all ranks at once, each compared with a
+// sequential model. Styles:
 //   single  one issuer per rank
 //   strips  several threads per rank, each an issuer of its own
 //   relay   one issuer per rank whose steps are issued by several threads in turn

@@ -91,7 +91,8 @@ private:
         } else {
             step.verb = random_.chance(50) ? Verb::count_add : Verb::count_xor;
             step.bytes = 8;
-            // Even counters are added to, odd ones flipped, so that each has one end whatever the order.
+            // Even counters are added to, odd ones flipped, so that each has one end whatever the
+            // order.
             const std::size_t odd = step.verb == Verb::count_xor ? 1 : 0;
             step.source = {shape_.locations[random_.below(shape_.locations.size())],
                            2 * random_.below(counters / 2) + odd};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The initiator need not help either: ordered chains over every pair of paths finish while their initiator only
-// spins on plain loads, or sleeps, and every owner sleeps, too.
+// The initiator need not help either: ordered chains over every pair of paths finish while their
+// initiator only spins on plain loads, or sleeps, and every owner sleeps, too.
 #include <atomic>
 #include <ctime>
 #include <functional>

@@ -25,7 +25,8 @@ public:
 
     // Makes both, with both devices up.
     //   why_not  set when there are none: what the kernel refused
-    //   bridges  how many bridges each gets before its device: 172.17.0.1, 172.18.0.1 and on in both, as Docker makes them
+    //   bridges  how many bridges each gets before its device: 172.17.0.1, 172.18.0.1 and on in
+    //            both, as Docker makes them
     static std::unique_ptr<JoinedNetworks> create(std::string& why_not, int bridges = 0);
 
     // The environment of a process that enters one of the networks: "TEST_NETWORK_left=/proc/...",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many threads of one rank in the library at once: more than it has lines of its own for, coming and going,
-// completing each other's commands, registering and unregistering.
+// Many threads of one rank in the library at once: more than it has lines of its own for, coming
+// and going, completing each other's commands, registering and unregistering.
 #include <atomic>
 #include <barrier>
 #include <thread>
@@ -64,7 +64,8 @@ TEST_F(ThreadsTest, serves_more_threads_than_it_has_lines_for) {
     sync_ranks();
 }
 
-// Each thread puts from its own memory to its own place on the next rank, gets it back, and adds to one word of that rank.
+// Each thread puts from its own memory to its own place on the next rank, gets it back, and adds to
+// one word of that rank.
 void put_and_get(const Arena& there, std::size_t thread, std::size_t size, int rounds) {
     const int next = (acp_rank() + 1) % acp_procs();
     const acp_ga_t place = there.at(next, 64 + thread * size);

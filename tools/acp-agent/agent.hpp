@@ -41,15 +41,15 @@ public:
     Agent(launch::LaunchPlan plan, launch::JobKey key, launch::LineChannel channel)
         : plan_(std::move(plan)), key_(std::move(key)), channel_(std::move(channel)) {}
 
-    // Runs the job to its end and returns the job's exit code. Afterwards the process must end without destroying any object:
-    // an output thread may still be blocked.
+    // Runs the job to its end and returns the job's exit code. Afterwards the process must end
+    // without destroying any object: an output thread may still be blocked.
     int run();
 
 private:
     struct Rank {
         int pid = 0;
-        os::FileDescriptor
-            process;  // pidfd: readable once it has ended; not open where the kernel has no pidfds
+        // pidfd: readable once it has ended; not open where the kernel has no pidfds
+        os::FileDescriptor process;
         bool is_running = false;
         // when the process that joined was found gone, while our child, its parent, still ran
         std::uint64_t gone_ns = 0;

@@ -65,8 +65,8 @@ Result<int> start_agent(Relay& relay) {
     return started;
 }
 
-// Carries as long as the connection lasts, and then for a limited time in which the agent can end its ranks. An agent that has
-// not ended by then is stopped, and is killed.
+// Carries as long as the connection lasts, and then for a limited time in which the agent can end
+// its ranks. An agent that has not ended by then is stopped, and is killed.
 void carry_to_the_end(Relay& relay) {
     std::uint64_t deadline = os::poll_forever;
     while (!relay.has_sent_all()) {

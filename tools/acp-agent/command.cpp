@@ -84,8 +84,8 @@ void Agent::pass_signal(int signal) {
     if (asks_for_end || signal == SIGHUP || signal == SIGQUIT) asked_signal_ = signal;
     if (!asks_for_end) return;
     if (phase_ == Phase::finishing) {
-        phase_ =
-            Phase::over;  // the output is not read, and the user does not want to wait for that
+        // the output is not read, and the user does not want to wait for that
+        phase_ = Phase::over;
     } else if (phase_ == Phase::meeting) {
         kill_now();
     } else if (phase_ == Phase::running) {

@@ -17,8 +17,8 @@ namespace {
 
 // time for descendants to end by themselves after the last rank, and again after SIGTERM
 constexpr std::uint64_t stragglers_ns = 200'000'000;
-constexpr std::uint64_t unread_ns =
-    2'000'000'000;  // time for output that is not read, once the job is to end
+// time for output that is not read, once the job is to end
+constexpr std::uint64_t unread_ns = 2'000'000'000;
 constexpr std::uint64_t unkillable_ns = 5'000'000'000;  // a process in an uninterruptible call
 
 }  // namespace

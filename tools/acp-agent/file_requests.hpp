@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives the files of the node to ranks that have not inherited them (job/node_files.hpp): listens on a local socket and answers
-// each process that asks, without ever waiting for one. Knows nothing of the files. Called by the agent's main thread.
+// Gives the files of the node to ranks that have not inherited them (job/node_files.hpp): listens
+// on a local socket and answers each process that asks, without ever waiting for one. Knows nothing
+// of the files. Called by the agent's main thread.
 #pragma once
 
 #include <deque>

@@ -8,8 +8,9 @@ namespace acp::agent {
 
 namespace {
 
-// Whether another process found the slot's process gone and marked it dead before this agent did. Then this agent must still
-// find out how it ended: it may have run another program, so that no end of a child shows it.
+// Whether another process found the slot's process gone and marked it dead before this agent did.
+// Then this agent must still find out how it ended: it may have run another program, so that no end
+// of a child shows it.
 bool is_end_untold(const node::Segment& segment, std::uint32_t slot) noexcept {
     if (!node::is_dead(segment, slot)) return false;
     const node::Slot& dead = segment.slot(slot);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes one stream of one rank on to a shared one: holds a line back until it is complete, so that lines of several ranks do
-// not mix, and puts a tag before each. Knows no descriptor. Never changes a byte. Pure.
+// Passes one stream of one rank on to a shared one: holds a line back until it is complete, so that
+// lines of several ranks do not mix, and puts a tag before each. Knows no descriptor. Never changes
+// a byte. Pure.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@ public:
     //   tag  put before each line; "" for none
     explicit LineGate(std::string tag) : tag_(std::move(tag)) {}
 
-    // Takes bytes of the stream, and appends to `out` what may be passed on now: complete lines, text that ends in '\r'
-    // (progress bars), and pieces of lines longer than line_piece_bytes.
+    // Takes bytes of the stream, and appends to `out` what may be passed on now: complete lines,
+    // text that ends in '\r' (progress bars), and pieces of lines longer than line_piece_bytes.
     void pass(std::string_view bytes, std::string& out);
 
     // Whether an incomplete line is held back.
@@ -26,7 +27,8 @@ public:
     // Appends the incomplete line as it is, because it may be a question to the user.
     void release(std::string& out);
 
-    // Call at the end of the stream: appends the incomplete line, with a newline if lines have tags.
+    // Call at the end of the stream: appends the incomplete line, with a newline if lines have
+    // tags.
     void finish(std::string& out);
 
 private:

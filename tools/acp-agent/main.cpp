@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp-agent: the parent of a node's ranks. acprun starts it and sends the launch plan over an inherited descriptor; it has no
-// options for users.
+// acp-agent: the parent of a node's ranks. acprun starts it and sends the launch plan over an
+// inherited descriptor; it has no options for users.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -42,7 +42,8 @@ base::Status take_place(const launch::LaunchPlan& plan) {
     return os::join_private_network(plan.node, addresses.value(), prefix_bits);
 }
 
-// The failure cannot be sent to acprun: acprun is gone, which needs no message, or the other side is not acprun.
+// The failure cannot be sent to acprun: acprun is gone, which needs no message, or the other side
+// is not acprun.
 int refuse_talk(const base::Status& status) {
     if (status.code() != base::Code::peer) {
         os::write_line(os::standard_error, "acp-agent: " + std::string(status.message()));

@@ -11,7 +11,8 @@ namespace acp::agent {
 
 using base::Status;
 
-// Opens the gateway at the addresses of the plan, or asks the launcher to choose among those of this machine.
+// Opens the gateway at the addresses of the plan, or asks the launcher to choose among those of
+// this machine.
 Status Agent::begin_meeting() {
     if (!plan_.addresses.empty()) {
         auto addresses = launch::ips_from(plan_.addresses);
@@ -52,8 +53,9 @@ Status Agent::launch_with(std::string_view peers) {
     return launch();
 }
 
-// The ranks of this node have ended, but ranks of other nodes may still read their memory, and the gateway may still have data
-// to send. So the agent stays until the launcher says that all nodes have come this far.
+// The ranks of this node have ended, but ranks of other nodes may still read their memory, and the
+// gateway may still have data to send. So the agent stays until the launcher says that all nodes
+// have come this far.
 void Agent::stay_or_end() {
     if (network_ == nullptr) {
         phase_ = Phase::over;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agent's side of its node's gateway in a job of several nodes: opens the gateway, passes the other
-// nodes' addresses to it and to the node segment, runs it in a thread, reports deaths to it, and ends it. Knows nothing of the
-// ranks' output or of the launcher. Called by the agent's main thread; the gateway runs in a thread of its own.
+// The agent's side of its node's gateway in a job of several nodes: opens the gateway, passes the
+// other nodes' addresses to it and to the node segment, runs it in a thread, reports deaths to it,
+// and ends it. Knows nothing of the ranks' output or of the launcher. Called by the agent's main
+// thread; the gateway runs in a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -40,21 +41,23 @@ public:
     // The addresses on which this node listens, which the launcher sends to all nodes.
     [[nodiscard]] std::vector<os::SocketAddress> addresses() const;
 
-    // Descriptors that the ranks inherit under their numbers: the event that wakes the gateway, and the key for ranks that run
-    // a gateway of their own.
+    // Descriptors that the ranks inherit under their numbers: the event that wakes the gateway, and
+    // the key for ranks that run a gateway of their own.
     [[nodiscard]] std::vector<int> inherited() const;
 
-    // Sets the addresses of all nodes, a row per node; call it before any rank starts. Errors: argument.
+    // Sets the addresses of all nodes, a row per node; call it before any rank starts. Errors:
+    // argument.
     base::Status set_peers(const launch::GatewayTable& peers);
 
-    // Starts the gateway's thread; call it when all processes have been started. Errors: limit, system.
+    // Starts the gateway's thread; call it when all processes have been started. Errors: limit,
+    // system.
     base::Status start();
 
     // Tells the gateway that a process of this node has ended (after node::mark_dead).
     void on_local_death(std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
-    // Leaves the other nodes within limited time: a gateway that does not end by then is left running in its thread, so the
-    // process must end soon.
+    // Leaves the other nodes within limited time: a gateway that does not end by then is left
+    // running in its thread, so the process must end soon.
     void leave() noexcept;
 
 private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes one output stream, stdout or stderr, of all ranks on to this process's own, in a thread of its own. When the reader of
-// that stream does not read, the thread blocks and reads no more, so the ranks block too, while the main thread still watches
-// deaths. Memory is bounded by one incomplete line per rank. Knows nothing of how ranks end. One thread builds, fills and
-// starts the object, and calls all functions; the rest runs in the object's thread.
+// Passes one output stream, stdout or stderr, of all ranks on to this process's own, in a thread of
+// its own. When the reader of that stream does not read, the thread blocks and reads no more, so
+// the ranks block too, while the main thread still watches deaths. Memory is bounded by one
+// incomplete line per rank. Knows nothing of how ranks end. One thread builds, fills and starts the
+// object, and calls all functions; the rest runs in the object's thread.
 #pragma once
 
 #include <atomic>
@@ -42,7 +43,8 @@ public:
     // Starts the thread; call it after the last process was started. Errors: limit, system.
     base::Status start();
 
-    // Call when all writers have ended: passes on what is still in the pipes, then ends. Does not block.
+    // Call when all writers have ended: passes on what is still in the pipes, then ends. Does not
+    // block.
     void finish() noexcept;
 
     // Readable when is_done() or failure() has changed.
@@ -56,8 +58,8 @@ public:
         return is_done_.load(std::memory_order_acquire);
     }
 
-    // errno of the write that failed: EPIPE when the reader has closed its end; ENOMEM when memory for the output ran out; 0 =
-    // none. After a failure output is dropped.
+    // errno of the write that failed: EPIPE when the reader has closed its end; ENOMEM when memory
+    // for the output ran out; 0 = none. After a failure output is dropped.
     [[nodiscard]] int failure() const noexcept {
         // relaxed: no other data depends on the number
         return failure_.load(std::memory_order_relaxed);

@@ -111,8 +111,8 @@ public:
     Greeting(const Reach& wanted, Ssh& ssh, int channel)
         : wanted_(wanted), ssh_(ssh), channel_(channel) {}
 
-    // Returns ok when the relay has answered; the next byte then belongs to it. Errors: timeout, peer (ssh has ended, or acprun
-    // has closed its end), system.
+    // Returns ok when the relay has answered; the next byte then belongs to it. Errors: timeout,
+    // peer (ssh has ended, or acprun has closed its end), system.
     Status await() {
         auto poll = os::PollSet::create();
         if (!poll.is_ok()) return std::move(poll).failure();
@@ -191,7 +191,8 @@ private:
     bool is_there_ = false;
 };
 
-// Only the foreground process group may read a terminal: this thread, which observes that, reads it into a pipe.
+// Only the foreground process group may read a terminal: this thread, which observes that, reads it
+// into a pipe.
 class Terminal {
 public:
     Result<os::FileDescriptor> start() {
@@ -250,7 +251,8 @@ Status connect(Relay& relay, os::FileDescriptor channel) {
     for (auto* fd : {&copy, &input, &output, &error}) {
         if (!fd->is_ok()) return std::move(*fd).failure();
     }
-    // acprun takes the end of the channel for the end of everything, so the channel must end last: the relay keeps it open.
+    // acprun takes the end of the channel for the end of everything, so the channel must end last:
+    // the relay keeps it open.
     auto status = relay.give_to(RelayStream::channel, std::move(copy).value(), true);
     if (status.is_ok()) status = relay.take_from(RelayStream::channel, std::move(channel));
     if (status.is_ok()) status = relay.take_from(RelayStream::input, std::move(input).value());
@@ -266,7 +268,8 @@ void say_error(int channel, const std::string& text) {
         os::write_all(channel, "\nerror " + code + " " + text + "\nended " + code + " 0 0\n"));
 }
 
-// Carries as long as acprun is there, and then for a limited time in which the agent can end its ranks.
+// Carries as long as acprun is there, and then for a limited time in which the agent can end its
+// ranks.
 void carry(Relay& relay) {
     std::uint64_t deadline = os::poll_forever;
     while (!relay.has_given_all()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries what is typed at the terminal to rank 0, which is in another process group and so may not read the terminal itself.
-// Reads at most a pipe's size ahead of rank 0. Does not read the terminal while the job is in the background. Knows nothing of
-// ranks. The agent's main thread.
+// Carries what is typed at the terminal to rank 0, which is in another process group and so may not
+// read the terminal itself. Reads at most a pipe's size ahead of rank 0. Does not read the terminal
+// while the job is in the background. Knows nothing of ranks. The agent's main thread.
 #pragma once
 
 #include <cstdint>

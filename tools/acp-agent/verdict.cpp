@@ -14,8 +14,8 @@ Verdict judge(const RankEnd& end) noexcept {
         verdict.code = end.status.shell_code();
         return verdict;
     }
-    // A rank that never joins and ends without an error is a plain program, if no other rank waits for it. A rank that joins
-    // later finds the slot marked.
+    // A rank that never joins and ends without an error is a plain program, if no other rank waits
+    // for it. A rank that joins later finds the slot marked.
     verdict.is_failure = end.state != node::SlotState::empty || !is_clean || end.have_others_joined;
     verdict.ends_others = verdict.is_failure;
     if (verdict.is_failure) {

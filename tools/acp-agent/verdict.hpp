@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges a rank's end: whether it was a failure, whether it ends the others, and which exit code it gives the job. Knows
-// nothing of how the end was noticed. Pure.
+// Judges a rank's end: whether it was a failure, whether it ends the others, and which exit code it
+// gives the job. Knows nothing of how the end was noticed. Pure.
 #pragma once
 
 #include "node/control.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles the ends of processes: of ranks, whose deaths are published before they are reaped, and of strangers, which are
-// orphans among the ranks' descendants.
+// Handles the ends of processes: of ranks, whose deaths are published before they are reaped, and
+// of strangers, which are orphans among the ranks' descendants.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -30,8 +30,8 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     take_start_errors();
     const node::SlotState state = last_state_of(slot_index);
     const Verdict verdict = judge({found->status, state, have_others_joined(slot_index)});
-    // Reported first, before the death is published: a rank of another node that fails because of this one must not be reported
-    // earlier.
+    // Reported first, before the death is published: a rank of another node that fails because of
+    // this one must not be reported earlier.
     const bool is_asked_for = !has_ended_by_itself(ended, found->status);
     const bool is_news = verdict.is_failure && !is_asked_for && !ended.is_judged;
     if (is_news && ++failed_ <= reports_max) report(slot_index, found->status, state);
@@ -43,7 +43,8 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
         channel_.send("unjoined " + std::to_string(plan_.first() + slot_index) + " " +
                       std::to_string(ended.pid));
     }
-    // Marks it dead even after an end in order: a rank that waits for it would wait in vain, if only in a later acp_init.
+    // Marks it dead even after an end in order: a rank that waits for it would wait in vain, if
+    // only in a later acp_init.
     node::mark_dead(segment_, slot_index, found->status.raw());
     if (network_ != nullptr) network_->on_local_death(slot_index, found->status.raw());
     if (ended.process.is_open()) poll_->remove(ended.process.get());
@@ -77,8 +78,8 @@ bool Agent::has_ended_by_itself(const Rank& ended, os::WaitStatus status) const 
     return ended.was_ending || (phase_ == Phase::ending && is_killed);
 }
 
-// The last state of a slot's process. If the process was found dead before its watcher could see how it ended, that is the
-// state noted at its death.
+// The last state of a slot's process. If the process was found dead before its watcher could see
+// how it ended, that is the state noted at its death.
 node::SlotState Agent::last_state_of(std::uint32_t slot_index) const noexcept {
     const node::Slot& slot = segment_.slot(slot_index);
     // acquire: pairs with the rank's store when it joins or leaves, or with mark_dead, and makes
@@ -86,9 +87,8 @@ node::SlotState Agent::last_state_of(std::uint32_t slot_index) const noexcept {
     const auto state = static_cast<node::SlotState>(slot.state.load(std::memory_order_acquire));
     if (state != node::SlotState::dead) return state;
     switch (slot.wait_status.load(std::memory_order_relaxed)) {
-        case node::
+        case node::departed_status:
             // the rank has set this status itself: it left a job in which no barrier could complete
-            departed_status:
             return node::SlotState::left;
         case node::gave_up_status:
             return state;
@@ -159,8 +159,8 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
                   std::to_string(plan_.first() + slot));
 }
 
-// What the process left in its slot about its end: OwnEnd, the rank + 1 for whose memory acp_query_address returned no pointer,
-// and whether it ran a fiber.
+// What the process left in its slot about its end: OwnEnd, the rank + 1 for whose memory
+// acp_query_address returned no pointer, and whether it ran a fiber.
 std::string Agent::own_account_of(std::uint32_t slot_index) const {
     const node::Slot& slot = segment_.slot(slot_index);
     // relaxed: the process has ended
@@ -177,7 +177,8 @@ void Agent::reap_strangers() {
         if (rank == ranks_.end()) {
             os::reap(ended->pid);
         } else if (rank->process.is_open()) {
-            // its own event shows in which order ranks ended; this function is called again after it
+            // its own event shows in which order ranks ended; this function is called again after
+            // it
             return;
         } else {
             // its end has no event of its own

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `atomic`: acp_add8 and acp_cas8 on another rank's word beside the CPU's own instruction on
-// the same word: by one rank alone, and by all ranks at once, who then contend in the same time slices.
-// All ranks.
+// Experiment `atomic`: acp_add8 and acp_cas8 on another rank's word beside the CPU's own
+// instruction on the same word: by one rank alone, and by all ranks at once, who then contend in
+// the same time slices. All ranks.
 #include <atomic>
 #include <cstddef>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `attach`: copies to and from registered memory of another process beside the kernel's own
-// call on the very same bytes, on ordinary and on huge pages; and sixteen small copies issued at once.
-// All ranks.
+// Experiment `attach`: copies to and from registered memory of another process beside the kernel's
+// own call on the very same bytes, on ordinary and on huge pages; and sixteen small copies issued
+// at once. All ranks.
 #include <algorithm>
 #include <cstring>
 

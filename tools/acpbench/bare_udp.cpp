@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets are this program's own, so that nothing of the library is between it and the kernel but the bursts of
-// os/datagram_socket, which are a system call each.
+// Sockets are this program's own, so that nothing of the library is between it and the kernel but
+// the bursts of os/datagram_socket, which are a system call each.
 #include "bare_udp.hpp"
 
 #include <algorithm>
@@ -50,7 +50,8 @@ os::SocketAddress own_address() {
     return *parsed;
 }
 
-// What a path of the library grows to: the longest datagram the interface carries, and no more than it looks for.
+// What a path of the library grows to: the longest datagram the interface carries, and no more than
+// it looks for.
 std::uint32_t datagram_bytes_of(const os::SocketAddress& own) {
     constexpr std::uint32_t looked_for = 8972;
     auto interfaces = os::list_interface_addresses();

@@ -20,7 +20,8 @@ namespace acp::bench {
 
 class BareUdp {
 public:
-    // Binds a socket on the address this rank's node uses, and learns those of all ranks. Collective.
+    // Binds a socket on the address this rank's node uses, and learns those of all ranks.
+    // Collective.
     explicit BareUdp(const Job& job);
 
     // Rank 0: sets the far rank of the calls below.
@@ -49,8 +50,8 @@ public:
     // Rank 0: lets the other rank return.
     void end();
 
-    // The cipher in use, sealing and opening datagrams of datagram_bytes() in one thread: the rate of the slower
-    // of both; 0 when the job does not encrypt.
+    // The cipher in use, sealing and opening datagrams of datagram_bytes() in one thread: the rate
+    // of the slower of both; 0 when the job does not encrypt.
     [[nodiscard]] double cipher_mb_per_s() const;
 
     // The size the library uses between these nodes.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The started programs of child.hpp. Each process's main thread, and the hog's watcher of its input.
+// The started programs of child.hpp. Each process's main thread, and the hog's watcher of its
+// input.
 #include "child.hpp"
 
 #include <cstdio>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the experiments on lists, vectors and deques have in common: calls on a container of the own process, of another rank of the node
-// and of another node, timed beside the same calls on a container of the C++ library, or beside a copy of 8 bytes; and all ranks at
-// once on one container. Rank 0 calls, the others sleep but for the last.
+// What the experiments on lists, vectors and deques have in common: calls on a container of the own
+// process, of another rank of the node and of another node, timed beside the same calls on a
+// container of the C++ library, or beside a copy of 8 bytes; and all ranks at once on one
+// container. Rank 0 calls, the others sleep but for the last.
 #pragma once
 
 #include <cstdint>

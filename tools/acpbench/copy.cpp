@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `copy`: paper 000's evaluation. Rank 0 of three copies 4 B .. 4 MiB in four directions, 1000
-// times or 40 MiB, completing each copy; then the same streamed, with one completion at the end. Which
-// implementation runs is what the ACP_* variables choose. All ranks.
+// Experiment `copy`: paper 000's evaluation. Rank 0 of three copies 4 B .. 4 MiB in four
+// directions, 1000 times or 40 MiB, completing each copy; then the same streamed, with one
+// completion at the end. Which implementation runs is what the ACP_* variables choose. All ranks.
 #include "copy.hpp"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::uint64_t transfers_max = 1000;
 constexpr std::uint64_t bytes_per_round_max = 40 << 20;
-constexpr std::uint64_t round_trip_yardstick_max =
-    1024;  // above, a two-sided path is compared with memcpy
+// above, a two-sided path is compared with memcpy
+constexpr std::uint64_t round_trip_yardstick_max = 1024;
 
 struct Case {
     const Direction& direction;
@@ -141,8 +141,8 @@ private:
         return row;
     }
 
-    // memcpy where bytes are moved by loads and stores, the kernel's copy where by attach, and where the
-    // owner takes part a round trip between cores for small copies.
+    // memcpy where bytes are moved by loads and stores, the kernel's copy where by attach, and
+    // where the owner takes part a round trip between cores for small copies.
     void choose_yardstick(const Regions& regions, const Case& it, Pair& pair, std::string& name) {
         const bool is_local = it.direction.target == 0 && it.direction.source == 0;
         const std::string path =
@@ -203,8 +203,8 @@ std::vector<std::uint64_t> sizes_in(const std::vector<Row>& rows) {
     return sizes;
 }
 
-// Time, bandwidth and ratio of a size in one direction: always three cells, dashes where it was not measured, so that
-// the directions after it stay under their heads.
+// Time, bandwidth and ratio of a size in one direction: always three cells, dashes where it was not
+// measured, so that the directions after it stay under their heads.
 void add_cells(std::vector<std::string>& cells,
                const std::vector<Row>& rows,
                const std::string& name,

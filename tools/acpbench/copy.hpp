@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the experiments on copies share: the memory of each rank, the four directions of paper 000, and
-// the bare copies they are compared with. Knows nothing of rows. Rank 0's main thread, after set-up by all.
+// What the experiments on copies share: the memory of each rank, the four directions of paper 000,
+// and the bare copies they are compared with. Knows nothing of rows. Rank 0's main thread, after
+// set-up by all.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ inline constexpr Direction directions[] = {
     {"local-to-local", 0, 0},
 };
 
-// Two regions of every rank: what is copied from, and what is copied to. Filled with a pattern of the
-// rank's. Made by all ranks together.
+// Two regions of every rank: what is copied from, and what is copied to. Filled with a pattern of
+// the rank's. Made by all ranks together.
 class Regions {
 public:
     enum class Kind { starter, registered };
@@ -99,8 +100,8 @@ void copy_deep(acp_ga_t target, acp_ga_t source, std::size_t bytes, std::uint64_
 // libc's memcpy by a call of it.
 void copy_by_memcpy(char* target, const char* source, std::size_t bytes, std::uint64_t count);
 
-// The kernel's copies between the regions of two ranks for a direction: one call when this process is an
-// end, else two through `bounce`.
+// The kernel's copies between the regions of two ranks for a direction: one call when this process
+// is an end, else two through `bounce`.
 class KernelCopy {
 public:
     KernelCopy(const Regions& regions, const Direction& direction, char* bounce)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `copy --fine`: small copies in nanoseconds beside memcpy in the same loop (overlapping, one
-// at a time, to random ranks), and bandwidth beside memcpy with the data in and out of the cache. Rank 0
-// measures, the others lend their memory. All ranks.
+// Experiment `copy --fine`: small copies in nanoseconds beside memcpy in the same loop
+// (overlapping, one at a time, to random ranks), and bandwidth beside memcpy with the data in and
+// out of the cache. Rank 0 measures, the others lend their memory. All ranks.
 #include <algorithm>
 #include <random>
 
@@ -141,8 +141,8 @@ public:
                    measure_and_compare(job_, pair, plan));
     }
 
-    // Ever new bytes of a memory larger than the cache: both sides share one cursor, so that neither finds
-    // what the other has just fetched.
+    // Ever new bytes of a memory larger than the cache: both sides share one cursor, so that
+    // neither finds what the other has just fetched.
     Row cold(std::uint64_t bytes, const Regions& memory) {
         std::uint64_t cursor = 0;
         auto next = [&cursor, &memory, bytes] {

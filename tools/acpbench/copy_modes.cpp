@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `copy --all-modes`: starts one `acpbench copy` job per implementation, the paper's old and
-// new ones among them, merges their rows and shows the paper's effects. Runs alone, without acprun.
+// Experiment `copy --all-modes`: starts one `acpbench copy` job per implementation, the paper's old
+// and new ones among them, merges their rows and shows the paper's effects. Runs alone, without
+// acprun.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -39,8 +39,8 @@ const Row* latency_row(const std::vector<Row>& rows,
     return sizes.empty() ? nullptr : find_copy(rows, name, mode, sizes.front());
 }
 
-// The row that the paper's bandwidth compares with: the largest copy, for local-to-local 512 KiB where it was
-// measured.
+// The row that the paper's bandwidth compares with: the largest copy, for local-to-local 512 KiB
+// where it was measured.
 const Row* bandwidth_row(const std::vector<Row>& rows,
                          const std::string& name,
                          const std::string& mode,
@@ -53,7 +53,8 @@ const Row* bandwidth_row(const std::vector<Row>& rows,
     return row != nullptr ? row : find_copy(rows, name, mode, sizes.back());
 }
 
-// Whether the two rows cannot be set against each other: one is not believed, or only one's ranks shared a core.
+// Whether the two rows cannot be set against each other: one is not believed, or only one's ranks
+// shared a core.
 bool are_disturbed(const Row* before, const Row* after) {
     if (before == nullptr || after == nullptr) return false;
     const bool is_one_shared =

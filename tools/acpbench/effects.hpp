@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paper 000's findings recomputed from our rows: new against old, bypass on against off. Knows nothing of
-// how rows came to be. Pure; any thread.
+// Paper 000's findings recomputed from our rows: new against old, bypass on against off. Knows
+// nothing of how rows came to be. Pure; any thread.
 #pragma once
 
 #include <optional>

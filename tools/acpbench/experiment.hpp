@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of experiments: one function each, one file each. An experiment that needs ranks joins the job
-// itself and runs on every rank; one that starts jobs runs alone. Main thread only.
+// The list of experiments: one function each, one file each. An experiment that needs ranks joins
+// the job itself and runs on every rank; one that starts jobs runs alone. Main thread only.
 #pragma once
 
 #include <span>

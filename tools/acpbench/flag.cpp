@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `flag`: how long a receiver waits that spins on plain loads for a flag in its own memory, as the memory
-// model teaches it. Two ranks answer each other's flags, so that both are receivers and one clock is enough; the other
-// ranks sleep. Where both are on one machine also one way, by its clock: to a receiver that makes no call at all, and to one in
-// acp_wait_word. On one node and between nodes, in starter and registered memory. All ranks.
+// Experiment `flag`: how long a receiver waits that spins on plain loads for a flag in its own
+// memory, as the memory model teaches it. Two ranks answer each other's flags, so that both are
+// receivers and one clock is enough; the other ranks sleep. Where both are on one machine also one
+// way, by its clock: to a receiver that makes no call at all, and to one in acp_wait_word. On one
+// node and between nodes, in starter and registered memory. All ranks.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -36,7 +37,8 @@ constexpr std::uint64_t data_bytes = 1024;
 constexpr std::uint64_t flag_offset = 2048;
 constexpr std::uint64_t flag_bytes = 8;
 
-// Flags that go one way, whose times the receiver notes where its own data would be; as long apart that each finds the receiver waiting.
+// Flags that go one way, whose times the receiver notes where its own data would be; as long apart
+// that each finds the receiver waiting.
 constexpr std::uint64_t noted_flags = data_bytes / sizeof(std::uint64_t);
 constexpr std::uint64_t pause_ns = 300'000;
 
@@ -81,7 +83,8 @@ public:
         sent_ = acp_copy(target + flag_offset, source + flag_offset, flag_bytes, order);
     }
 
-    // Spins on plain loads of the own flag until it is `value`, and looks at the data it was put behind.
+    // Spins on plain loads of the own flag until it is `value`, and looks at the data it was put
+    // behind.
     void receive(std::uint64_t value) const {
         char* target = memory_.target(own_);
         // acquire: pairs with the order between data and flag; the data are read below.
@@ -147,7 +150,8 @@ void answer(const Job& job, const Memories& memories, const Order& order) {
     player.complete();
 }
 
-// The far rank's part where flags go one way: notes when it sees each of them, from number arguments[4] + 1 on.
+// The far rank's part where flags go one way: notes when it sees each of them, from number
+// arguments[4] + 1 on.
 void receive(const Job& job, const Memories& memories, const Order& order) {
     if (order.arguments[0] != static_cast<std::uint64_t>(job.rank())) return;
     const Regions& memory = order.arguments[1] == 0 ? memories.starter : memories.registered;
@@ -230,7 +234,8 @@ private:
         return row;
     }
 
-    // From the call of acp_copy to the clock that the receiver reads when it has seen the flag; the median.
+    // From the call of acp_copy to the clock that the receiver reads when it has seen the flag; the
+    // median.
     double one_way_ns(Way way, bool is_registered, Receiver receiver) {
         const Regions& memory = is_registered ? memories_.registered : memories_.starter;
         Player player(job_, memory, far_, way);
@@ -274,8 +279,8 @@ private:
         order.arguments[3] = batches * batch;
         Player player(job_, memory, far_, way);
         std::uint64_t value = player.seen();
-        order.arguments[4] =
-            value;  // the far rank may look at its flag only after the first one came
+        // the far rank may look at its flag only after the first one came
+        order.arguments[4] = value;
         job_.give(order);
         std::vector<double> each_ns;
         for (std::uint64_t i = 0; i < batches; ++i) {

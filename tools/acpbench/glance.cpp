@@ -39,7 +39,8 @@ constexpr Choice choices[] = {
     {"long copies to another node", "bare UDP and then the cipher", "net", "stream of puts", 0, 2},
 };
 
-// Two ranks where the choice is not about copies, which three share; the implementation that is the default.
+// Two ranks where the choice is not about copies, which three share; the implementation that is the
+// default.
 const Row* find(const std::vector<Row>& rows, const Choice& choice) {
     const bool is_copy = choice.experiment == std::string_view("copy");
     for (const Row& row : rows) {
@@ -69,7 +70,8 @@ double time_of(const Row& row) {
     return mean > 0 ? mean : row.latency_us.median;
 }
 
-// The ratio is that of the two figures shown; a row of which that is not the ratio turn by turn is disturbed.
+// The ratio is that of the two figures shown; a row of which that is not the ratio turn by turn is
+// disturbed.
 Figure figure_of(const Row& row, const Choice& choice) {
     Figure figure{choice.what, {}, {}, choice.limit_is, {}, judge(row)};
     if (!row.yardstick) {

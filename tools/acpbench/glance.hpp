@@ -21,8 +21,9 @@ struct Figure {
     Judgement judgement;
 };
 
-// The figures that the rows have: copies of 8 B and 1 MiB into another process, a barrier and an atomic of two
-// processes, a put and a stream to another node. One that was not measured is left out.
+// The figures that the rows have: copies of 8 B and 1 MiB into another process, a barrier and an
+// atomic of two processes, a put and a stream to another node. One that was not measured is left
+// out.
 [[nodiscard]] std::vector<Figure> glance_at(const std::vector<Row>& rows);
 
 // For a terminal: a line each, and a line for each that was disturbed.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `halo`: the halo exchange of paper 003 (its Table 1, eight directions) by a plan that is started and waited for again and
-// again, in shared and in private memory; on a node beside one memcpy of the bytes within each rank, between nodes beside puts of the same
-// messages. And how much of the longest one is hidden behind a computation of equal length; and, where several rails connect the nodes, how
-// long it takes by all of them beside the same by one. All ranks.
+// Experiment `halo`: the halo exchange of paper 003 (its Table 1, eight directions) by a plan that
+// is started and waited for again and again, in shared and in private memory; on a node beside one
+// memcpy of the bytes within each rank, between nodes beside puts of the same messages. And how
+// much of the longest one is hidden behind a computation of equal length; and, where several rails
+// connect the nodes, how long it takes by all of them beside the same by one. All ranks.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -25,8 +26,8 @@ namespace {
 
 constexpr std::uint32_t order_make = 1;     // grid size, whether memory is shared
 constexpr std::uint32_t order_measure = 2;  // rounds, exchanges in each
-constexpr std::uint32_t order_overlap =
-    3;  // rounds, exchanges in each, steps of the computation, whether rank 0 alone computes
+// rounds, exchanges in each, steps of the computation, whether rank 0 alone computes
+constexpr std::uint32_t order_overlap = 3;
 constexpr std::uint32_t order_end = 4;
 constexpr std::uint32_t order_rails = 5;  // rounds, exchanges in each
 constexpr double round_ns = 4e6;
@@ -157,7 +158,8 @@ private:
     // What is measured of the longest exchange alone.
     void add_of_longest(std::vector<Row>& rows, std::uint32_t grid_size, bool is_shared) {
         const double exchange_ns = median_of(player_.times().exchange_ns);
-        // Ranks that take turns on a core compute while others wait: the time of both at once says nothing of what is hidden.
+        // Ranks that take turns on a core compute while others wait: the time of both at once says
+        // nothing of what is hidden.
         if (player_.machine_ranks() <= static_cast<int>(os::usable_cpus()))
             rows.push_back(overlap_row(grid_size, is_shared, exchange_ns, false));
         if (!job_.is_one_node())
@@ -198,7 +200,8 @@ private:
         return row;
     }
 
-    // The computation takes as long as the exchange, on all ranks or on rank 0 while the others wait.
+    // The computation takes as long as the exchange, on all ranks or on rank 0 while the others
+    // wait.
     Row overlap_row(std::uint32_t grid_size, bool is_shared, double exchange_ns, bool is_alone) {
         const double step_ns = time_of_step_ns();
         const std::uint64_t count = count_for(exchange_ns);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's part of the halo exchange that paper 003 measures: 14 messages to eight directions on a torus of ranks, sent by a plan of
-// acp_compile_pattern(3); and what the experiment `halo` compares with. Knows nothing of time. Each rank's main thread; the calls that are
-// collective say so.
+// One rank's part of the halo exchange that paper 003 measures: 14 messages to eight directions on
+// a torus of ranks, sent by a plan of acp_compile_pattern(3); and what the experiment `halo`
+// compares with. Knows nothing of time. Each rank's main thread; the calls that are collective say
+// so.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace acp::bench {
 
 class HaloExchange {
 public:
-    // Collective. All ranks are a torus of two columns where their number is even and 4 or more, else all messages go to the next rank.
+    // Collective. All ranks are a torus of two columns where their number is even and 4 or more,
+    // else all messages go to the next rank.
     //   grid_size  k of the paper's Table 1
     //   is_shared  sources and targets lie in memory of acp_malloc, else in private memory
     HaloExchange(const Job& job, std::uint32_t grid_size, bool is_shared);
@@ -40,7 +42,8 @@ public:
     // Copies all messages once within the rank.
     void copy_within();
 
-    // Puts all messages where the neighbours' targets are, by the rails in turn, and completes them.
+    // Puts all messages where the neighbours' targets are, by the rails in turn, and completes
+    // them.
     void put_all();
 
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }

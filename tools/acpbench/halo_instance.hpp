@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchanges of paper 003 as `halo-plan` plans them and the report page draws them. Values; any thread.
+// The exchanges of paper 003 as `halo-plan` plans them and the report page draws them. Values; any
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `halo-plan`: all 55 exchanges of paper 003 (its Table 1: 11 grids in 5 patterns) planned by every scheduler there is, and the time of
-// each plan by the simulator, beside what the paper states and a bound that no plan beats. Measures nothing: the network is the paper's,
-// with the rates that were fitted to it (docs/guide/exchange.md). One process without ranks.
+// Experiment `halo-plan`: all 55 exchanges of paper 003 (its Table 1: 11 grids in 5 patterns)
+// planned by every scheduler there is, and the time of each plan by the simulator, beside what the
+// paper states and a bound that no plan beats. Measures nothing: the network is the paper's, with
+// the rates that were fitted to it (docs/guide/exchange.md). One process without ranks.
 #include <string>
 
 #include "exchange/lower_bounds.hpp"

@@ -35,7 +35,8 @@ double time_each_ns(std::uint64_t count, const Call& call) {
 
 }  // namespace
 
-// The shortest of several: a step that was disturbed would make the computation shorter than what it is to hide.
+// The shortest of several: a step that was disturbed would make the computation shorter than what
+// it is to hide.
 double time_of_step_ns() {
     std::uint64_t shortest_ns = ~std::uint64_t{0};
     for (int i = 0; i < step_trials; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The times of the experiment `halo`: of one rank's exchanges, of those with a computation between start and wait, and of those by all rails
-// and by one. All ranks make each call together, with the same numbers; rank 0 looks at the times. Each rank's main thread.
+// The times of the experiment `halo`: of one rank's exchanges, of those with a computation between
+// start and wait, and of those by all rails and by one. All ranks make each call together, with the
+// same numbers; rank 0 looks at the times. Each rank's main thread.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `heap`: blocks of random sizes on the own rank, on another rank of the node, and on a rank of another node: allocated,
-// then freed in random order, as paper 002 measured it. Beside malloc and free of the C library, or a get of 8 bytes from
-// the same rank. Rank 0 allocates, the others sleep.
+// Experiment `heap`: blocks of random sizes on the own rank, on another rank of the node, and on a
+// rank of another node: allocated, then freed in random order, as paper 002 measured it. Beside
+// malloc and free of the C library, or a get of 8 bytes from the same rank. Rank 0 allocates, the
+// others sleep.
 #include <algorithm>
 #include <cstdlib>
 #include <malloc.h>
@@ -25,7 +26,8 @@ constexpr std::size_t paper_blocks = 1024;
 constexpr std::size_t paper_bytes_max = 32'768;
 constexpr std::size_t crowd_bytes_max = 2'048;  // where there are a million of them
 
-// Has the C library keep what is freed, as acp_free does, and not return it to the kernel at each free.
+// Has the C library keep what is freed, as acp_free does, and not return it to the kernel at each
+// free.
 void keep_memory_in_c_library() {
     constexpr int bytes_kept = 1 << 30;
     // NOLINTBEGIN(concurrency-mt-unsafe): no other thread allocates yet
@@ -109,7 +111,8 @@ private:
         order_.resize(count);
         std::iota(order_.begin(), order_.end(), std::size_t{0});
         std::shuffle(order_.begin(), order_.end(), random);
-        // Each half is allocated in another order than it is freed, and so that the clock sees no misses of the lists that are kept here.
+        // Each half is allocated in another order than it is freed, and so that the clock sees no
+        // misses of the lists that are kept here.
         allocation_order_ = order_;
         const auto half = allocation_order_.begin() + static_cast<std::ptrdiff_t>(count / 2);
         std::sort(allocation_order_.begin(), half);
@@ -139,7 +142,8 @@ private:
         void free(std::size_t i) const { std::free(heaps.pointers_[i]); }
     };
 
-    // Half of the blocks live when the clock starts and when it stops, so that the heap is neither new nor empty.
+    // Half of the blocks live when the clock starts and when it stops, so that the heap is neither
+    // new nor empty.
     template <typename One>
     [[nodiscard]] Times measure(const One& one) const {
         const std::size_t half = sizes_.size() / 2;

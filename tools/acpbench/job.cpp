@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders by barrier, and the ball two ranks throw. A rank without an order sleeps in acp_sync, so that it
-// takes no core from what is measured. Each rank's main thread.
+// Orders by barrier, and the ball two ranks throw. A rank without an order sleeps in acp_sync, so
+// that it takes no core from what is measured. Each rank's main thread.
 #include "job.hpp"
 
 #include <cstddef>
@@ -26,7 +26,8 @@ constexpr int trips_per_burst = 32;
 constexpr int bursts_min = 5;
 constexpr int polls_before_yield = 1024;  // the other rank may share this rank's core
 
-// Waits until word differs from `old`. acquire: pairs with the thrower's release; nothing else is handed over.
+// Waits until word differs from `old`. acquire: pairs with the thrower's release; nothing else is
+// handed over.
 std::uint64_t catch_ball(const std::atomic<std::uint64_t>& word, std::uint64_t old) {
     for (int polls = 0;; ++polls) {
         const std::uint64_t value = word.load(std::memory_order_acquire);

@@ -47,7 +47,8 @@ inline constexpr std::size_t control_bytes = (sizeof(Control) + 4095) / 4096 * 4
 
 class Job {
 public:
-    // Joins by acp_init. With fewer than `ranks_min` ranks it says what to type and ends the process.
+    // Joins by acp_init. With fewer than `ranks_min` ranks it says what to type and ends the
+    // process.
     //   hint  "acprun -n 3 acpbench copy"
     Job(int& argc, char**& argv, int ranks_min, const std::string& hint);
     Job(const Job&) = delete;
@@ -95,8 +96,8 @@ public:
     // Returns the results of all ranks, on each rank. Collective.
     [[nodiscard]] std::vector<RankResult> exchange(const RankResult& mine) const;
 
-    // Rank 0: hands an order to all others, who are back from the last one when this returns. A rank
-    // reads its result after the order that follows.
+    // Rank 0: hands an order to all others, who are back from the last one when this returns. A
+    // rank reads its result after the order that follows.
     void give(const Order& order) const;
 
     // Rank 0: returns when all are done with the last order.
@@ -106,8 +107,9 @@ public:
     using Handler = std::function<void(const Order&)>;
     void follow(const Handler& handler);
 
-    // Rank 0: the round trip of a cache line between ranks 0 and 1 at this moment, in ns per trip, median
-    // of bursts over about budget_ns; 0 when alone or when they share no memory. Costs one order.
+    // Rank 0: the round trip of a cache line between ranks 0 and 1 at this moment, in ns per trip,
+    // median of bursts over about budget_ns; 0 when alone or when they share no memory. Costs one
+    // order.
     [[nodiscard]] double round_trip_ns(double budget_ns);
 
     // All round trips so far.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `list`: elements of 8 bytes put at the end of a list, looked through, inserted in the middle, erased and taken from the front,
-// beside std::list or a copy of 8 bytes; an element in and one out by all ranks at once; and the memory of an element. All ranks.
+// Experiment `list`: elements of 8 bytes put at the end of a list, looked through, inserted in the
+// middle, erased and taken from the front, beside std::list or a copy of 8 bytes; an element in and
+// one out by all ranks at once; and the memory of an element. All ranks.
 #include <list>
 
 #include <acp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `mailbox`: commands that the owner of registered memory runs. One rank alone against an idle
-// owner, beside a cache-line round trip; all ranks at once; and one rank while all owners compute. Needs
-// ACP_INTRANODE=mailbox. All ranks.
+// Experiment `mailbox`: commands that the owner of registered memory runs. One rank alone against
+// an idle owner, beside a cache-line round trip; all ranks at once; and one rank while all owners
+// compute. Needs ACP_INTRANODE=mailbox. All ranks.
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 
@@ -18,7 +18,8 @@ constexpr std::uint32_t order_all_active = 1;
 constexpr std::uint32_t order_compute = 2;
 constexpr std::uint64_t command_bytes = 1024;
 
-// Copies to each other rank's registered memory in turn until the clock says so, one at least; commands done.
+// Copies to each other rank's registered memory in turn until the clock says so, one at least;
+// commands done.
 std::uint64_t send_until(const Job& job, const Regions& memory, std::uint64_t end_ns) {
     std::uint64_t done = 0;
     do {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpbench: measures ACP beside the machine's own speed, and draws the report. Finds the experiment and
-// runs it. Main thread only.
+// acpbench: measures ACP beside the machine's own speed, and draws the report. Finds the experiment
+// and runs it. Main thread only.
 #include <string_view>
 
 #include "child.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `map`: 1024 inserts and finds of 32-byte keys and values by rank 0, as paper 002 measured them: on the own
-// process, on another one, and on four, with 128 slots in all; half of the finds find nothing. And on the own process once more by a
-// map that begins as small and grows, as std::unordered_map does. Beside that, or beside a get of 8 bytes from the farthest process.
+// Experiment `map`: 1024 inserts and finds of 32-byte keys and values by rank 0, as paper 002
+// measured them: on the own process, on another one, and on four, with 128 slots in all; half of
+// the finds find nothing. And on the own process once more by a map that begins as small and grows,
+// as std::unordered_map does. Beside that, or beside a get of 8 bytes from the farthest process.
 // The other ranks sleep.
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys and values of 32 bytes for the experiments on maps, and which key comes next: each equally often, or by Zipf's law with
-// exponent 0.99, as YCSB draws them. Knows no table. An object belongs to one thread.
+// Keys and values of 32 bytes for the experiments on maps, and which key comes next: each equally
+// often, or by Zipf's law with exponent 0.99, as YCSB draws them. Knows no table. An object belongs
+// to one thread.
 #pragma once
 
 #include <cmath>
@@ -49,8 +50,8 @@ private:
     std::uint64_t state_;
 };
 
-// Numbers 0 .. count-1 by Zipf's law, 0 the most frequent one. Source: Gray and others, "Quickly generating billion-record
-// synthetic databases", SIGMOD 1994, as YCSB does it.
+// Numbers 0 .. count-1 by Zipf's law, 0 the most frequent one. Source: Gray and others, "Quickly
+// generating billion-record synthetic databases", SIGMOD 1994, as YCSB does it.
 class Zipf {
 public:
     explicit Zipf(std::uint64_t count) : count_(static_cast<double>(count)) {

@@ -67,7 +67,8 @@ struct Done {
 // The operations of one thread of a mix, on keys 0 .. entries-1, which are in the table.
 class Mixer {
 public:
-    //   first_new  inserts take the keys first_new, first_new + 1, ...: those of no other thread and no other mix
+    //   first_new  inserts take the keys first_new, first_new + 1, ...: those of no other thread
+    //              and no other mix
     Mixer(Mix mix, const Zipf& zipf, std::uint64_t entries, std::uint64_t first_new)
         : mix_(mix),
           zipf_(zipf),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `map-rate`: how many operations on one map 1 to all ranks do in a second, with keys and values of 32 bytes:
-// inserts while the map grows, finds, updates, the mixes of YCSB, one by one and in batches. The same is done by rank 0 alone
-// on std::unordered_map and on a flat table, in turns with the ranks. All ranks.
+// Experiment `map-rate`: how many operations on one map 1 to all ranks do in a second, with keys
+// and values of 32 bytes: inserts while the map grows, finds, updates, the mixes of YCSB, one by
+// one and in batches. The same is done by rank 0 alone on std::unordered_map and on a flat table,
+// in turns with the ranks. All ranks.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -57,7 +58,8 @@ Done load(const Phase& phase, std::uint64_t rank) {
     return {end - first, os::now_ns() - start};
 }
 
-// Finds every key once: then the rank's pages of the table are mapped, as those of the tables are that it loaded itself.
+// Finds every key once: then the rank's pages of the table are mapped, as those of the tables are
+// that it loaded itself.
 Done visit(const Phase& phase) {
     const LibraryMap map(phase.map);
     MapKey value{};

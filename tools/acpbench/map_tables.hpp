@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the experiments on maps compare, behind the same few calls: a map of the library, std::unordered_map with strings, and
-// a flat table of 64-byte entries with open addressing, which knows the sizes of keys and values and is used by one thread
-// alone: about what the memory allows. The last two belong to one thread.
+// What the experiments on maps compare, behind the same few calls: a map of the library,
+// std::unordered_map with strings, and a flat table of 64-byte entries with open addressing, which
+// knows the sizes of keys and values and is used by one thread alone: about what the memory allows.
+// The last two belong to one thread.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +48,8 @@ public:
 
     void erase(const MapKey& key) const { checked(acp_remove_map(map_, &key, sizeof key)); }
 
-    // Reads as many entries from the key's on, in the order of the table. Returns a sum of what it has read.
+    // Reads as many entries from the key's on, in the order of the table. Returns a sum of what it
+    // has read.
     std::uint64_t scan(const MapKey& key, std::uint64_t count) {
         acp_map_ib_t found = acp_find_map(map_, &key, sizeof key);
         checked(found.success);

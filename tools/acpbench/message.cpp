@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `message`: messages through channels, from 4 bytes to 16 MiB, PM messages, up to their longest, and segments of segmented buffers,
-// to and fro and one way, as paper 001 measured its own; on a node beside two bare copies through shared memory or memcpy, between nodes beside puts. Long messages on a node go
-// between private buffers, and between buffers in the heap, which both ranks have mapped. Rank 0 and one other rank play, the others sleep.
+// Experiment `message`: messages through channels, from 4 bytes to 16 MiB, PM messages, up to their
+// longest, and segments of segmented buffers, to and fro and one way, as paper 001 measured its
+// own; on a node beside two bare copies through shared memory or memcpy, between nodes beside puts.
+// Long messages on a node go between private buffers, and between buffers in the heap, which both
+// ranks have mapped. Rank 0 and one other rank play, the others sleep.
 #include <algorithm>
 #include <array>
 #include <optional>

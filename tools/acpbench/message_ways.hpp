@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways by which two ranks hand messages to each other in the experiment `message`: a pair of channels; PM messages; a pair of segmented buffers; bare copies through memory that
-// both have mapped; puts, each with a flag behind it. A way knows nothing of time, and all of them wait in the same loop, which gives the
-// core away now and then since the other rank may need it. Each rank's main thread.
+// The ways by which two ranks hand messages to each other in the experiment `message`: a pair of
+// channels; PM messages; a pair of segmented buffers; bare copies through memory that both have
+// mapped; puts, each with a flag behind it. A way knows nothing of time, and all of them wait in
+// the same loop, which gives the core away now and then since the other rank may need it. Each
+// rank's main thread.
 #pragma once
 
 #include <atomic>
@@ -245,12 +247,13 @@ struct BareBoard {
         std::atomic<std::uint64_t> value;
     };
 
-    Word
-        credit;  // of a burst: how many the owner's partner has taken of those that the owner sends
+    // of a burst: how many the owner's partner has taken of those that the owner sends
+    Word credit;
     alignas(64) char slots[slot_bytes];  // each a flag and a payload, written by the partner
 };
 
-// Two copies: into the memory of the other rank, and from there into its buffer. In a burst through as many slots as the memory has.
+// Two copies: into the memory of the other rank, and from there into its buffer. In a burst through
+// as many slots as the memory has.
 class BareWay {
 public:
     BareWay(BareBoard& own, BareBoard& others) : own_(own), others_(others) {}
@@ -319,8 +322,9 @@ private:
     std::uint64_t received_ = 0;
 };
 
-// Puts from the source region of a rank to the target region of the other one, and a flag of 8 bytes at the end of the region, ordered
-// behind them. A message of at most 8 bytes is the flag alone.
+// Puts from the source region of a rank to the target region of the other one, and a flag of 8
+// bytes at the end of the region, ordered behind them. A message of at most 8 bytes is the flag
+// alone.
 class PutWay {
 public:
     PutWay(const Regions& memory, int own, int other) : memory_(memory), own_(own), other_(other) {}

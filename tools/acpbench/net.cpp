@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `net`: what crosses between nodes. One rank alone against idle ranks of other nodes, beside bare
-// datagrams between the same two processes on the same cores; then all ranks at once, and with the ranks of the
-// other nodes computing. Slices of the library and of the yardstick take turns. All ranks.
+// Experiment `net`: what crosses between nodes. One rank alone against idle ranks of other nodes,
+// beside bare datagrams between the same two processes on the same cores; then all ranks at once,
+// and with the ranks of the other nodes computing. Slices of the library and of the yardstick take
+// turns. All ranks.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -30,8 +31,8 @@ constexpr std::uint64_t crowd_bytes = 1024;
 constexpr std::uint64_t stream_bytes = 1 << 20;
 constexpr std::uint64_t pipeline_depth = 4096;
 constexpr int crowd_slices = 50;
-// What was measured before left its traces: after a bare stream, which never yields, the library sleeps for a while
-// instead of yielding.
+// What was measured before left its traces: after a bare stream, which never yields, the library
+// sleeps for a while instead of yielding.
 constexpr std::uint64_t crowd_warm_up_ns = 80'000'000;
 
 // What a rank's part in a crowd is.
@@ -69,7 +70,8 @@ void compute_until(std::uint64_t end_ns) {
     }
 }
 
-// Copies until the clock says so, to one rank or (< 0) to those of other nodes in turn; durations of each.
+// Copies until the clock says so, to one rank or (< 0) to those of other nodes in turn; durations
+// of each.
 std::vector<double> copy_until(const Job& job,
                                const Regions& memory,
                                int only,

@@ -104,8 +104,8 @@ Row NetRounds::beside_transfers(Row row, const Work& work) {
     return row;
 }
 
-// Every second slice begins with the bare datagrams. A row's ratio is that of the medians: rounds of both cannot be
-// paired, because between them the other rank changes what it does.
+// Every second slice begins with the bare datagrams. A row's ratio is that of the medians: rounds
+// of both cannot be paired, because between them the other rank changes what it does.
 Row NetRounds::beside(Row row, const Work& work, std::uint64_t operations, const Bare& bare) {
     work(operations);  // connections are made, threads started
     std::vector<Slice> done;
@@ -138,7 +138,8 @@ void NetRounds::warm_up(const Work& work, std::uint64_t operations) const {
     while (os::now_ns() < end) work(operations);
 }
 
-// The machine is faster or slower from one slice to the next: each is held against its own yardstick.
+// The machine is faster or slower from one slice to the next: each is held against its own
+// yardstick.
 Row NetRounds::beside_stream(Row row, const Work& work, std::uint64_t operations) {
     work(operations);
     const double cipher = bare_.cipher_mb_per_s();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the measurements between nodes share: rounds of an operation of the library that take turns with rounds of bare
-// datagrams between the same two processes, slice by slice. Knows nothing of what is measured. Rank 0's main thread;
-// the far rank's part is answer_bare().
+// What the measurements between nodes share: rounds of an operation of the library that take turns
+// with rounds of bare datagrams between the same two processes, slice by slice. Knows nothing of
+// what is measured. Rank 0's main thread; the far rank's part is answer_bare().
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,8 @@ public:
     // Fills in a row of `work` beside bare round trips of a small datagram.
     Row beside_round_trips(Row row, const Work& work);
 
-    // Fills in a row of `work` beside row.bytes bytes that bare datagrams carry and a small one acknowledges.
+    // Fills in a row of `work` beside row.bytes bytes that bare datagrams carry and a small one
+    // acknowledges.
     Row beside_transfers(Row row, const Work& work);
 
     // Fills in a row of `work`, copies of row.bytes, many of them in flight, beside a stream of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digits of a figure, for tables, plots and pages, which choose how many of them a reader needs. Knows no unit.
-// Pure; any thread.
+// Digits of a figure, for tables, plots and pages, which choose how many of them a reader needs.
+// Knows no unit. Pure; any thread.
 #pragma once
 
 #include <cstdio>

@@ -33,8 +33,8 @@ struct Options {
     bool are_papers_shown = false;    // report --papers
 };
 
-// Parses and, for --help, --version and mistakes, prints and ends the process. Arguments that belong to
-// the library ("--acp-NAME VALUE") are left to acp_init.
+// Parses and, for --help, --version and mistakes, prints and ends the process. Arguments that
+// belong to the library ("--acp-NAME VALUE") are left to acp_init.
 [[nodiscard]] Options parse_options(int argc, char** argv);
 
 }  // namespace acp::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an experiment shows: a progress bar while it runs, a table for people at its end, and the JSON
-// file. Knows nothing of jobs; rank 0 alone prints. Main thread only.
+// What an experiment shows: a progress bar while it runs, a table for people at its end, and the
+// JSON file. Knows nothing of jobs; rank 0 alone prints. Main thread only.
 #pragma once
 
 #include <string>
@@ -53,13 +53,14 @@ private:
 // "new+bypass", "mpsc-1408", "mpsc", "attach", "direct", or what was set, in words.
 [[nodiscard]] std::string mode_by_environment();
 
-// One line per row: case, bytes, latency, bandwidth, yardstick, ratio, distance. A column of which no row
-// says anything is left out.
+// One line per row: case, bytes, latency, bandwidth, yardstick, ratio, distance. A column of which
+// no row says anything is left out.
 void print_table(const std::vector<Row>& rows);
 
 // A duration in us with three digits and its unit: "1.23 ns", "45.6 us".
 [[nodiscard]] std::string show_us(double us);
-// A ratio with two digits behind the point, small ones with four: "1.03x", "0.0021x"; "" when there is none.
+// A ratio with two digits behind the point, small ones with four: "1.03x", "0.0021x"; "" when there
+// is none.
 [[nodiscard]] std::string show_ratio(const Row& row);
 
 // Prints the table (unless it was printed otherwise) and writes the file when options name one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frame of the report page: style, head, what was measured where, and how to measure again. Pure; any
-// thread.
+// The frame of the report page: style, head, what was measured where, and how to measure again.
+// Pure; any thread.
 #include "page.hpp"
 
 #include <algorithm>

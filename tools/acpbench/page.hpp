@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report page from rows: sections with plots and tables, in one HTML text that needs nothing from
-// outside. Knows no files. Pure; any thread.
+// The report page from rows: sections with plots and tables, in one HTML text that needs nothing
+// from outside. Knows no files. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -27,8 +27,8 @@ namespace acp::bench {
 // A table of rows as people read it.
 [[nodiscard]] std::string rows_table(const std::vector<const Row*>& rows);
 
-// A verdict as a coloured word, red for what missed its target and nothing else, with its reason where the pointer rests;
-// "" for none.
+// A verdict as a coloured word, red for what missed its target and nothing else, with its reason
+// where the pointer rests; "" for none.
 [[nodiscard]] std::string verdict_html(const Judgement& judgement);
 
 // Rows of one experiment.

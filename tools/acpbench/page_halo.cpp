@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page's section on the exchanges of paper 003: its figures 3 to 14 redrawn, the plans by the planner's own drawing, the curves from rows of
-// `halo-plan`. Pure; any thread.
+// The page's section on the exchanges of paper 003: its figures 3 to 14 redrawn, the plans by the
+// planner's own drawing, the curves from rows of `halo-plan`. Pure; any thread.
 #include <algorithm>
 #include <iterator>
 #include <map>

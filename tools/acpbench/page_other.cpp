@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page's sections on everything but copies: a table each, and a plot where sizes or ranks vary. Pure;
-// any thread.
+// The page's sections on everything but copies: a table each, and a plot where sizes or ranks vary.
+// Pure; any thread.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -27,24 +27,26 @@ struct Paper000 {
 // nullptr when the paper has no such measurement.
 [[nodiscard]] const Paper000* paper_000_for(std::string_view direction, std::string_view mode);
 
-// The figure to print beside a copy of that size: the latency at the smallest size the paper used, the
-// bandwidth where it reports it, else nothing.
+// The figure to print beside a copy of that size: the latency at the smallest size the paper used,
+// the bandwidth where it reports it, else nothing.
 [[nodiscard]] std::optional<PaperFigure> paper_000_at(std::string_view direction,
                                                       std::string_view mode,
                                                       std::uint64_t bytes);
 
-// The figure of paper 001 for a row of the experiments message (PM messages) and rma; else nothing. Its machine: Pentium III 933 MHz,
-// RHiNET-2. A round trip's half where the row is half a round trip.
+// The figure of paper 001 for a row of the experiments message (PM messages) and rma; else nothing.
+// Its machine: Pentium III 933 MHz, RHiNET-2. A round trip's half where the row is half a round
+// trip.
 [[nodiscard]] std::optional<PaperFigure> paper_001_at(std::string_view experiment,
                                                       std::string_view name,
                                                       std::uint64_t bytes);
 
-// The mean time of one call that paper 002 states for acp_malloc ("malloc") and acp_free ("free") of 1024 blocks, on the own rank or on
-// another node; else nothing.
+// The mean time of one call that paper 002 states for acp_malloc ("malloc") and acp_free ("free")
+// of 1024 blocks, on the own rank or on another node; else nothing.
 [[nodiscard]] std::optional<PaperFigure> paper_002_at(std::string_view call, bool is_remote);
 
-// The time that paper 003 states for one of its patterns ("EW", "NS", "4", "DG", "8") under a scheduler ("RR4", "BL4", "orig") on its
-// largest grid; what it states as a ratio, in us; else nothing.
+// The time that paper 003 states for one of its patterns ("EW", "NS", "4", "DG", "8") under a
+// scheduler ("RR4", "BL4", "orig") on its largest grid; what it states as a ratio, in us; else
+// nothing.
 [[nodiscard]] std::optional<PaperFigure> paper_003_at(std::string_view pattern,
                                                       std::string_view scheduler,
                                                       std::uint32_t grid_size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plots as SVG text, log-log or, from 0 on, linear: lines with their names at their ends, gridlines at decades or round numbers, and marks for
-// figures of others. Colours are CSS classes of the page (c0 .. c9, "yard"), so that a dark page is a
-// dark plot. Knows nothing of rows. Pure; any thread.
+// Plots as SVG text, log-log or, from 0 on, linear: lines with their names at their ends, gridlines
+// at decades or round numbers, and marks for figures of others. Colours are CSS classes of the page
+// (c0 .. c9, "yard"), so that a dark page is a dark plot. Knows nothing of rows. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -47,11 +47,12 @@ struct Plot {
 // One <svg> element; "" when no series has a point.
 [[nodiscard]] std::string to_svg(const Plot& plot);
 
-// A <figure> with that plot and, for screens too narrow for names at the ends of lines, a legend below it; "" likewise.
+// A <figure> with that plot and, for screens too narrow for names at the ends of lines, a legend
+// below it; "" likewise.
 [[nodiscard]] std::string to_figure(const Plot& plot);
 
-// Moves wanted places, keeping their order, so that neighbours are at least `gap` apart and all within
-// low .. high where they fit.
+// Moves wanted places, keeping their order, so that neighbours are at least `gap` apart and all
+// within low .. high where they fit.
 [[nodiscard]] std::vector<double> spread(std::vector<double> wanted,
                                          double gap,
                                          double low,

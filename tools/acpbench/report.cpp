@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `acpbench report`: merges the JSON files of a folder and writes the page. Newer rows replace older ones
-// of the same case. Main thread only.
+// `acpbench report`: merges the JSON files of a folder and writes the page. Newer rows replace
+// older ones of the same case. Main thread only.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `resolve`: how long acp_query_address takes for an address of rank 1 while rank 1 registers
-// and unregisters other memory as fast as it can, beside the same while rank 1 sleeps. All ranks.
+// Experiment `resolve`: how long acp_query_address takes for an address of rank 1 while rank 1
+// registers and unregisters other memory as fast as it can, beside the same while rank 1 sleeps.
+// All ranks.
 #include <vector>
 
 #include "os/clock.hpp"
@@ -36,7 +37,8 @@ double resolve_ns(acp_ga_t ga) {
 void churn(Job& job) {
     static char memory[4][4096];
     Control& control = job.control();
-    // relaxed, here and in rank 0's looks: a flag and a count, and nothing else is handed over by them.
+    // relaxed, here and in rank 0's looks: a flag and a count, and nothing else is handed over by
+    // them.
     for (std::uint64_t done = 1; control.go.load(std::memory_order_relaxed) == 0; ++done) {
         const acp_atkey_t key = acp_register_memory(memory[done % 4], sizeof memory[0], 0);
         if (key == ACP_ATKEY_NULL || acp_unregister_memory(key) != 0) {

@@ -185,7 +185,8 @@ private:
             copies_under_way);
     }
 
-    // One read at a time, beside what the kernel needs for the same bytes, or a copy of 8 bytes from the other node.
+    // One read at a time, beside what the kernel needs for the same bytes, or a copy of 8 bytes
+    // from the other node.
     Row measure_pull() {
         const std::uint64_t count =
             std::max<std::uint64_t>(operations_in_round(page_bytes) / (is_near_ ? 4 : 16), 1);

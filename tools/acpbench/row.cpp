@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows to JSON and back, and looking a further figure up. The only file of this program that knows the library for
-// JSON. Any thread.
+// Rows to JSON and back, and looking a further figure up. The only file of this program that knows
+// the library for JSON. Any thread.
 #include "row.hpp"
 
 #include <cerrno>

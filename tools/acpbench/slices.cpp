@@ -20,8 +20,8 @@ double time_of(const Work& work, std::uint64_t operations) {
     return static_cast<double>(os::now_ns() - start);
 }
 
-// The shortest of several runs, until two in a row are no faster: neither first calls, which fetch code and
-// data, nor preempted ones pass for slow operations.
+// The shortest of several runs, until two in a row are no faster: neither first calls, which fetch
+// code and data, nor preempted ones pass for slow operations.
 double settled_time_of(const Work& work, std::uint64_t operations) {
     constexpr int runs_max = 12;
     constexpr int steady_runs = 2;
@@ -35,8 +35,8 @@ double settled_time_of(const Work& work, std::uint64_t operations) {
     return std::max(best, 1.0);
 }
 
-// How many operations last about round_ns; also warms up. Doubles until a settled run lasts half of it, then
-// scales.
+// How many operations last about round_ns; also warms up. Doubles until a settled run lasts half of
+// it, then scales.
 std::uint64_t operations_for(const Work& work, double round_ns) {
     constexpr std::uint64_t operations_max = std::uint64_t{1} << 40;
     std::uint64_t operations = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measuring a test beside its yardstick. Both run in turn, round by round, in slices of some 10 ms, and
-// the distance of the cores is looked at before each slice, so that a machine that changes while it is
-// measured changes both alike. Knows nothing of what runs. Rank 0's main thread.
+// Measuring a test beside its yardstick. Both run in turn, round by round, in slices of some 10 ms,
+// and the distance of the cores is looked at before each slice, so that a machine that changes
+// while it is measured changes both alike. Knows nothing of what runs. Rank 0's main thread.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace acp::bench {
 // Runs its operation that many times.
 using Work = std::function<void(std::uint64_t operations)>;
 
-// Operations too short to be timed one by one are timed in batches that last about this long: a look at the clock costs
-// tens of ns.
+// Operations too short to be timed one by one are timed in batches that last about this long: a
+// look at the clock costs tens of ns.
 inline constexpr double batch_ns = 5e3;
 
 struct Pair {
@@ -31,9 +31,9 @@ struct Pair {
 struct Plan {
     int slices = 4;
     double slice_ns = 12e6;
-    double round_ns =
-        50e3;            // a round lasts about this long where the pair does not say its operations
-    int rounds_min = 1;  // further slices are added until there are as many
+    // a round lasts about this long where the pair does not say its operations
+    double round_ns = 50e3;
+    int rounds_min = 1;        // further slices are added until there are as many
     double case_ns_max = 1e9;  // stops after the slice in which it is exceeded
     int pairs_max = 400;       // rounds per slice
     double probe_ns = 20e3;    // spent on the round trip before each slice
@@ -74,7 +74,8 @@ struct Comparison {
 // 0 when ns is 0.
 [[nodiscard]] double megabytes_per_second(std::uint64_t bytes, double ns);
 
-// Copies what a comparison says into a row: distance, latency, and bandwidth where row.bytes is set.
+// Copies what a comparison says into a row: distance, latency, and bandwidth where row.bytes is
+// set.
 void fill(Row& row, const Comparison& comparison);
 
 // Sets the row's yardstick and ratio from the round trips beside the slices, if there were any.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiments `start` and `memory`: jobs of a program that only joins and leaves, timed from launch to
-// end, and weighed while all of its ranks are in; each beside the same processes without ACP. Run alone,
-// without acprun.
+// Experiments `start` and `memory`: jobs of a program that only joins and leaves, timed from launch
+// to end, and weighed while all of its ranks are in; each beside the same processes without ACP.
+// Run alone, without acprun.
 #include <algorithm>
 #include <memory>
 #include <sstream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is said about many measurements of one thing: percentiles, and the boundary between the two
-// distances the cores of a virtual machine flip between. Knows nothing of what was measured. Pure; any
-// thread. Tests: tests/tools/acpbench/stats_test.cpp.
+// distances the cores of a virtual machine flip between. Knows nothing of what was measured. Pure;
+// any thread. Tests: tests/tools/acpbench/stats_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct Summary {
     std::size_t count = 0;
 };
 
-// The value below which a fraction (0 .. 1) of the samples lies, interpolated between neighbours; 0 when
-// there are none.
+// The value below which a fraction (0 .. 1) of the samples lies, interpolated between neighbours; 0
+// when there are none.
 [[nodiscard]] double percentile(std::vector<double> samples, double fraction);
 
 [[nodiscard]] double median_of(std::vector<double> samples);
@@ -26,7 +26,8 @@ struct Summary {
 // All zero when there are no samples.
 [[nodiscard]] Summary summarize(std::vector<double> samples);
 
-// A round trip in ns from which on two ranks take turns on one core: no pair of cores of one machine is that far apart.
+// A round trip in ns from which on two ranks take turns on one core: no pair of cores of one
+// machine is that far apart.
 inline constexpr double taking_turns_ns = 2000;
 
 // How far apart two ranks' cores were while something was measured.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `sync`: acp_sync of all ranks, in slices between which a cache line is thrown between ranks
-// 0 and 1; with computing processes beside (--hogs), or with the last rank late (--late). All ranks.
+// Experiment `sync`: acp_sync of all ranks, in slices between which a cache line is thrown between
+// ranks 0 and 1; with computing processes beside (--hogs), or with the last rank late (--late). All
+// ranks.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -28,8 +29,8 @@ void compute_for(double us) {
     while (os::now_ns() < end) os::relax();
 }
 
-// Runs the barriers of one order on this rank; leaves when it started and ended and its CPU time in its
-// result. Barriers go by in batches, and how long one of each batch took is added to `each_ns`.
+// Runs the barriers of one order on this rank; leaves when it started and ended and its CPU time in
+// its result. Barriers go by in batches, and how long one of each batch took is added to `each_ns`.
 void run_barriers(Job& job, const Order& order, int late_us, std::vector<double>* each_ns) {
     const std::uint64_t batches = order.arguments[0];
     const std::uint64_t batch = order.arguments[1];
@@ -79,8 +80,8 @@ BarrierSlice run_slice(Job& job, const Amount& amount, int late_us) {
     job.give(order);
     run_barriers(job, order, late_us, &slice.each_ns);
     job.join();
-    // From when the first rank left the opening barrier to when the first one left the last: a rank that
-    // gets its core back late shortens nothing. Clocks of other nodes may say something else.
+    // From when the first rank left the opening barrier to when the first one left the last: a rank
+    // that gets its core back late shortens nothing. Clocks of other nodes may say something else.
     std::uint64_t start = ~std::uint64_t{0};
     std::uint64_t end = ~std::uint64_t{0};
     for (int rank = 0; rank < job.ranks(); ++rank) {
@@ -94,7 +95,8 @@ BarrierSlice run_slice(Job& job, const Amount& amount, int late_us) {
     return slice;
 }
 
-// The best of a few: ranks that have just woken up, or that were preempted, must not pass for slow barriers.
+// The best of a few: ranks that have just woken up, or that were preempted, must not pass for slow
+// barriers.
 double settled_mean_ns(Job& job, const Amount& amount, int late_us) {
     double best = run_slice(job, amount, late_us).mean_ns;
     for (int i = 1; i < calibrations; ++i)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes, /proc, pages and the terminal. The only file of this program with system headers. Any thread.
+// Processes, /proc, pages and the terminal. The only file of this program with system headers. Any
+// thread.
 #include "system.hpp"
 
 #include <cerrno>
@@ -194,8 +195,8 @@ std::uint64_t cpu_ns(int pid) {
         if (in >> spent) total += spent;
     }
     if (total > 0) return total;
-    const std::vector<std::string> fields =
-        stat_fields(pid);  // a kernel without schedstat: whole ticks
+    // a kernel without schedstat: whole ticks
+    const std::vector<std::string> fields = stat_fields(pid);
     if (fields.size() < 14) return 0;
     const std::uint64_t ticks = std::stoull(fields[12]) + std::stoull(fields[13]);
     return ticks * 1'000'000'000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));

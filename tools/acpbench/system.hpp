@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this program asks the operating system for beyond what the library's os layer offers: starting
-// processes, their memory and CPU time, huge pages, the terminal. The only header behind which system
-// headers are used. Any thread.
+// What this program asks the operating system for beyond what the library's os layer offers:
+// starting processes, their memory and CPU time, huge pages, the terminal. The only header behind
+// which system headers are used. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace acp::bench {
 
-// A started process whose standard input and output are pipes held here. Ends when the object does: input
-// closed, then waited for.
+// A started process whose standard input and output are pipes held here. Ends when the object does:
+// input closed, then waited for.
 class Child {
 public:
     // Starts argv[0] (a path) with the environment plus `variables` ("NAME=VALUE", replacing).

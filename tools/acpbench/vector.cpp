@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `vector`: elements of 8 bytes appended to a vector and to a deque, read at any index and one after the other, inserted in
-// the middle, erased, assigned and taken, beside std::vector and std::deque or a copy of 8 bytes; an element in and one out by all
-// ranks at once. All ranks.
+// Experiment `vector`: elements of 8 bytes appended to a vector and to a deque, read at any index
+// and one after the other, inserted in the middle, erased, assigned and taken, beside std::vector
+// and std::deque or a copy of 8 bytes; an element in and one out by all ranks at once. All ranks.
 #include <algorithm>
 #include <deque>
 #include <vector>

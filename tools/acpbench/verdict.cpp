@@ -102,8 +102,8 @@ bool is_alone(const Row& row) {
     return row.ranks == row.nodes;
 }
 
-// Of the exchanges of two ranks on a node, by grid; and of what is hidden behind a computation where each node has a core more than ranks that
-// compute.
+// Of the exchanges of two ranks on a node, by grid; and of what is hidden behind a computation
+// where each node has a core more than ranks that compute.
 std::optional<Target> halo_target_of(const Row& row) {
     if (const double hidden = extra_of(row, "hidden"); hidden != 0) {
         const bool has_cores = extra_of(row, "cores") >= extra_of(row, "computing") + row.nodes;
@@ -116,8 +116,8 @@ std::optional<Target> halo_target_of(const Row& row) {
     return {};
 }
 
-// Messages of one cache line and of a page beside two bare copies, long ones beside memcpy, and reads beside writes. The ratio is of times
-// below 4 KiB.
+// Messages of one cache line and of a page beside two bare copies, long ones beside memcpy, and
+// reads beside writes. The ratio is of times below 4 KiB.
 std::optional<Target> message_target_of(const Row& row) {
     constexpr double reads_of_writes = 0.9;
     constexpr std::uint64_t page_bytes = 4096;
@@ -148,7 +148,8 @@ std::optional<Target> message_target_of(const Row& row) {
     return {};
 }
 
-// What was set out to be reached between nodes, by exchanges and by messages; elsewhere nothing was.
+// What was set out to be reached between nodes, by exchanges and by messages; elsewhere nothing
+// was.
 std::optional<Target> target_of(const Row& row) {
     if (row.experiment == "message" || row.experiment == "rma") return message_target_of(row);
     if (row.experiment == "halo") return halo_target_of(row);

@@ -32,9 +32,9 @@ struct Judgement {
 //     it was measured. A disturbed row is not compared with its target.
 [[nodiscard]] Judgement judge(const Row& row);
 
-// The least share of its yardstick's time that a row can take and still be believed: 0.8 where the yardstick is a part
-// of what is measured (the rest is the tolerance of two medians), less where both do the same work in another way,
-// 0 where any ratio may be true.
+// The least share of its yardstick's time that a row can take and still be believed: 0.8 where the
+// yardstick is a part of what is measured (the rest is the tolerance of two medians), less where
+// both do the same work in another way, 0 where any ratio may be true.
 [[nodiscard]] double least_credible(const Row& row);
 
 // How far apart the ratio turn by turn and the ratio of the medians may be: 1.5 times either way.
@@ -45,8 +45,8 @@ inline constexpr double ratios_apart_max = 1.5;
 
 inline constexpr int tries_max = 3;  // the most times that measure_credibly repeats a measurement
 
-// Measures until the row is not disturbed, at most `tries` times, and returns the last row. A row that took more than
-// one try says how many in its extra figure "tries".
+// Measures until the row is not disturbed, at most `tries` times, and returns the last row. A row
+// that took more than one try says how many in its extra figure "tries".
 [[nodiscard]] Row measure_credibly(const std::function<Row()>& measure, int tries = tries_max);
 
 }  // namespace acp::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section of hints: settings of this machine that cost speed, what they cost, and the command that
-// changes them. No hint without a look at the setting; none where nothing can be gained.
+// The section of hints: settings of this machine that cost speed, what they cost, and the command
+// that changes them. No hint without a look at the setting; none where nothing can be gained.
 #include <array>
 #include <cstdio>
 

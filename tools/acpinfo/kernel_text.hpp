@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's text files under /proc and /sys in the shapes acpinfo needs. Knows no verdicts. One thread.
+// The kernel's text files under /proc and /sys in the shapes acpinfo needs. Knows no verdicts. One
+// thread.
 #pragma once
 
 #include <cstdint>

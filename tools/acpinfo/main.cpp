@@ -102,7 +102,8 @@ int run_variables(const Options& options,
     return write_json(data, options.json_file);
 }
 
-// Whether this is a rank of a job that leaves the answer to rank 0. Tells the user of the nodes that are not shown.
+// Whether this is a rank of a job that leaves the answer to rank 0. Tells the user of the nodes
+// that are not shown.
 bool is_silent_rank() {
     const auto rank = tool::variable("ACP_RANK");
     if (!rank || !tool::variable("ACP_JOB_ID")) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section about jobs over several machines: what protects and carries their datagrams here, and what starts them.
+// The section about jobs over several machines: what protects and carries their datagrams here, and
+// what starts them.
 #include <algorithm>
 #include <array>
 #include <cstddef>

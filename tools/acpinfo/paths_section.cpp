@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The section about the paths on one node. Every path is tried with its own means: a sealed memory file
-// mapped twice, a token read across processes, a futex, a datagram.
+// The section about the paths on one node. Every path is tried with its own means: a sealed memory
+// file mapped twice, a token read across processes, a futex, a datagram.
 #include <array>
 #include <atomic>
 #include <cerrno>

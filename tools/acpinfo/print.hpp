@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How acpinfo's data looks: text for people, JSON for programs. Knows nothing of where it comes from or
-// goes to; reads no terminal. Pure.
+// How acpinfo's data looks: text for people, JSON for programs. Knows nothing of where it comes
+// from or goes to; reads no terminal. Pure.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,12 @@ struct TextStyle {
 // Sections with a mark before each fact that has a verdict: + good, ! could be better, x broken.
 [[nodiscard]] std::string report_text(const Report& report, const TextStyle& style);
 
-// {"machine": {"CPUs": {"value": ..., "text": "...", "verdict": "good", "remedies": [...]}, ...}, ...}
+// {"machine": {"CPUs": {"value": ..., "text": "...", "verdict": "good", "remedies": [...]}, ...},
+// ...}
 [[nodiscard]] tool::Json report_json(const Report& report);
 
-// One line for each variable; where that does not fit into style.columns the meaning gets its own line.
+// One line for each variable; where that does not fit into style.columns the meaning gets its own
+// line.
 [[nodiscard]] std::string variables_text(const std::vector<base::VariableState>& variables,
                                          const TextStyle& style);
 

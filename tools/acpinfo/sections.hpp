@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where acpinfo's facts come from: one function per section of the report. They look at this machine and
-// this process through os/ and the kernel's text files; some try things out (open, fork, wake a thread)
-// and put everything back. Call from one thread.
+// Where acpinfo's facts come from: one function per section of the report. They look at this
+// machine and this process through os/ and the kernel's text files; some try things out (open,
+// fork, wake a thread) and put everything back. Call from one thread.
 #pragma once
 
 #include "base/config.hpp"

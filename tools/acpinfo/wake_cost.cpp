@@ -32,7 +32,8 @@ void sleep_and_tell(Meeting& meeting) {
     static_cast<void>(os::pin_to_cpu(1));  // unbound, the figure is only less sharp
     std::uint32_t seen = 0;
     for (;;) {
-        // acquire: pairs with the waker's release store of round, so that woken_at_ns is cleared before.
+        // acquire: pairs with the waker's release store of round, so that woken_at_ns is cleared
+        // before.
         const std::uint32_t round = meeting.round.load(std::memory_order_acquire);
         if (round == last_round) return;
         if (round != seen) {
@@ -55,8 +56,8 @@ std::uint64_t wake_once(Meeting& meeting, std::uint32_t round) {
     std::uint64_t end_ns = 0;
     while (end_ns == 0) {
         os::yield_cpu();
-        end_ns =
-            meeting.woken_at_ns.load(std::memory_order_acquire);  // pairs with the sleeper's store
+        // pairs with the sleeper's store
+        end_ns = meeting.woken_at_ns.load(std::memory_order_acquire);
     }
     return was_asleep && end_ns > begin_ns ? end_ns - begin_ns : 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a sleeping thread takes to run after another CPU wakes it: the cost that decides how long a
-// waiting rank had better spin. Makes two threads for the time of the measurement.
+// How long a sleeping thread takes to run after another CPU wakes it: the cost that decides how
+// long a waiting rank had better spin. Makes two threads for the time of the measurement.
 #pragma once
 
 #include <cstdint>

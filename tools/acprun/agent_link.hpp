@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One agent as acprun sees it: its process, the channel to it, and its state. Decides nothing about the job. Main thread.
+// One agent as acprun sees it: its process, the channel to it, and its state. Decides nothing about
+// the job. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -52,11 +53,12 @@ public:
         if (is_running()) channel->send(line);
     }
 
-    // Ends the process that tries to reach another machine's agent; that agent cannot receive lines yet.
+    // Ends the process that tries to reach another machine's agent; that agent cannot receive lines
+    // yet.
     void cut_off();
 
-    // Ends an agent that does not answer: kills a local agent, whose ranks die with it, or drops the connection to one on
-    // another machine.
+    // Ends an agent that does not answer: kills a local agent, whose ranks die with it, or drops
+    // the connection to one on another machine.
     void give_up();
 
     // Kills the local process of an agent on another machine that has sent its last line: it may be

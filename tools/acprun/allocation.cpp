@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t range_hosts_max = nodes_max;
 
-// How each batch system runs a command on a host of its job. A step of Slurm that overlaps others may use all that the job has
-// on its host; the agent binds the ranks where the user asks for that. PBS starts processes by pbsdsh and pbs_tmrsh, which
-// give them no standard input.
+// How each batch system runs a command on a host of its job. A step of Slurm that overlaps others
+// may use all that the job has on its host; the agent binds the ranks where the user asks for that.
+// PBS starts processes by pbsdsh and pbs_tmrsh, which give them no standard input.
 constexpr const char* slurm_command =
     "srun --overlap --nodes=1 --ntasks=1 --mpi=none --cpu-bind=none --nodelist=%h /bin/sh -c";
 constexpr const char* pbs_command = "";
@@ -52,7 +52,8 @@ std::string padded(std::uint64_t number, std::size_t digits) {
     return text;
 }
 
-// Adds "01-03,7": each number with as many digits as the first one of its range. false when it does not parse.
+// Adds "01-03,7": each number with as many digits as the first one of its range. false when it does
+// not parse.
 bool add_range(std::string_view range, std::vector<std::string>& numbers) {
     const std::size_t dash = range.find('-');
     const std::string_view low = range.substr(0, dash);
@@ -75,7 +76,8 @@ bool add_ranges(std::string_view ranges, std::vector<std::string>& numbers) {
     }
 }
 
-// Adds one element of a node list, with any number of brackets: each text before a bracket is combined with each number in it.
+// Adds one element of a node list, with any number of brackets: each text before a bracket is
+// combined with each number in it.
 bool add_element(std::string_view element, std::vector<std::string>& hosts) {
     std::vector<std::string> made{""};
     while (!element.empty()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While a job is to end, or is over on some of its nodes, checks that its agents still answer: asks each for a sign of life,
-// and returns those that gave none in time. Otherwise an agent that is stopped, or whose host or connection is frozen, would
-// keep the job for ever. Ends nothing itself. Main thread.
+// While a job is to end, or is over on some of its nodes, checks that its agents still answer: asks
+// each for a sign of life, and returns those that gave none in time. Otherwise an agent that is
+// stopped, or whose host or connection is frozen, would keep the job for ever. Ends nothing itself.
+// Main thread.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,12 @@ inline constexpr std::uint32_t silences_max = 3;
 
 class EndWatch {
 public:
-    // Call when the job is to end, or is over on a node: asks all agents that run and have not sent their last line. Agents
-    // that were asked before and have not answered keep their deadline.
+    // Call when the job is to end, or is over on a node: asks all agents that run and have not sent
+    // their last line. Agents that were asked before and have not answered keep their deadline.
     void ask(std::span<AgentLink> agents);
 
-    // Returns the nodes whose agents have not answered in time, notes that in them, and asks the others again. Returns none
-    // before ask().
+    // Returns the nodes whose agents have not answered in time, notes that in them, and asks the
+    // others again. Returns none before ask().
     [[nodiscard]] std::vector<std::uint32_t> take_silent(std::span<AgentLink> agents);
 
     // When take_silent() must be called; poll_forever before ask().

@@ -60,8 +60,8 @@ int Launcher::tell_lost() {
     return is_first ? status.shell_code() : job_code();
 }
 
-// The code of the rank that was reported as the cause; else of the node where something failed first; else of the first node
-// that reports a failure.
+// The code of the rank that was reported as the cause; else of the node where something failed
+// first; else of the first node that reports a failure.
 int Launcher::job_code() const {
     if (fixed_code_ != 0) return fixed_code_;
     const bool is_told_otherwise = has_told_error_ || has_told_start_ || fallback_code_ != 0;

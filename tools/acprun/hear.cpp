@@ -161,7 +161,8 @@ void Launcher::hear_running(std::uint32_t node, std::string_view ranges) {
     settle_running();
 }
 
-// The answers are complete when each agent that still runs has answered; agents that are gone cannot answer.
+// The answers are complete when each agent that still runs has answered; agents that are gone
+// cannot answer.
 void Launcher::settle_running() {
     if (fallback_code_ != launch::exit_timeout) return;
     const auto owes_answer = [](const AgentLink& agent) {
@@ -191,8 +192,8 @@ void Launcher::settle_roll_call() {
     if (const auto text = roll_call_.take(agents_, job_)) say(*text);
 }
 
-// When the ranks of all nodes have been stopped, stops this process too. SIGCONT, which wakes it, is passed on like any other
-// signal.
+// When the ranks of all nodes have been stopped, stops this process too. SIGCONT, which wakes it,
+// is passed on like any other signal.
 void Launcher::hear_stopped(std::uint32_t node) {
     agents_[node].has_passed_stop = true;
     const auto is_awaited = [](const AgentLink& agent) {
@@ -212,8 +213,8 @@ void Launcher::hear_note(std::string_view text) {
     say(text);
 }
 
-// A failure that is reported after all agents have ended lists every rank that had ended before. One that is reported at once
-// lists those that the other nodes' agents have already reported.
+// A failure that is reported after all agents have ended lists every rank that had ended before.
+// One that is reported at once lists those that the other nodes' agents have already reported.
 void Launcher::tell_failure(NodeFailure failure, std::uint64_t ended_others) {
     if (!unjoined_.empty()) {
         std::vector<std::uint32_t> ranks;

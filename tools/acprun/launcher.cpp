@@ -20,8 +20,8 @@ namespace acp::run {
 
 namespace {
 
-constexpr std::uint64_t unread_ns =
-    2'000'000'000;  // time for output that is not read, once the job is to end
+// time for output that is not read, once the job is to end
+constexpr std::uint64_t unread_ns = 2'000'000'000;
 constexpr std::size_t events_max = 64;
 
 }  // namespace
@@ -189,8 +189,8 @@ void Launcher::end_all(std::string_view line) {
     end_watch_.ask(agents_);
 }
 
-// An agent that is stopped, or whose host or connection is frozen, must not keep the job from ending. If the job was not asked
-// to end, the agent gets more time, for its ranks may be at work.
+// An agent that is stopped, or whose host or connection is frozen, must not keep the job from
+// ending. If the job was not asked to end, the agent gets more time, for its ranks may be at work.
 void Launcher::give_up_on_silent() {
     std::vector<std::uint32_t> silent = end_watch_.take_silent(agents_);
     if (!is_ending_) {
@@ -209,7 +209,8 @@ void Launcher::give_up_on_silent() {
     settle_running();
 }
 
-// After every event: starts another agent if it may, and checks whether all agents are done or gone.
+// After every event: starts another agent if it may, and checks whether all agents are done or
+// gone.
 void Launcher::settle() {
     if (const auto status = start_more(); !status.is_ok()) {
         say(status.message());

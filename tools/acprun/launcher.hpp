@@ -44,8 +44,8 @@ class Launcher {
 public:
     Launcher(PlannedJob job, LaunchOptions options);
 
-    // Runs the job to its end; no process is left behind. Returns the exit code. Blocks. Afterwards the process must end
-    // without destroying any object: an output thread may still be blocked.
+    // Runs the job to its end; no process is left behind. Returns the exit code. Blocks. Afterwards
+    // the process must end without destroying any object: an output thread may still be blocked.
     int run();
 
 private:
@@ -120,7 +120,8 @@ private:
     EndWatch end_watch_;
     StartProgress progress_;
     MeetingWatch meeting_;
-    // this process's soft limit of descriptors before it was raised, which agents and ranks get; 0: it was not raised
+    // this process's soft limit of descriptors before it was raised, which agents and ranks get; 0:
+    // it was not raised
     std::uint64_t agents_descriptors_max_ = 0;
     std::uint32_t started_ = 0;  // number of agents started
     // all agents have been sent the addresses at which their gateways listen

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acprun: runs a program as N ranks of a job, on this machine or several. options.cpp has the options, plan.cpp the checks
-// before the start, launcher.cpp the running job.
+// acprun: runs a program as N ranks of a job, on this machine or several. options.cpp has the
+// options, plan.cpp the checks before the start, launcher.cpp the running job.
 #include <cstdlib>
 #include <iostream>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acprun's command line. Reads no environment and starts nothing; prints only help, the version, and usage errors. One thread.
+// acprun's command line. Reads no environment and starts nothing; prints only help, the version,
+// and usage errors. One thread.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +50,8 @@ struct Options {
     bool is_quiet = false;
 };
 
-// Returns the options, or the exit code when there is nothing to run: 0 after --help and --version, exit_usage after an error,
-// which has been printed.
+// Returns the options, or the exit code when there is nothing to run: 0 after --help and --version,
+// exit_usage after an error, which has been printed.
 //   is_allocated  a batch system has allocated several machines to this job, which count as hosts
 std::variant<Options, int> parse_options(int argc, char** argv, bool is_allocated);
 

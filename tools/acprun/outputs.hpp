@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes what the agents of several nodes write on to acprun's own stdout and stderr: lines of several nodes do not mix, and a
-// reader that does not read blocks neither acprun nor its watch over the agents. Not used with one agent on this machine, which
-// writes there itself. Called by the main thread; two threads of its own move the bytes.
+// Passes what the agents of several nodes write on to acprun's own stdout and stderr: lines of
+// several nodes do not mix, and a reader that does not read blocks neither acprun nor its watch
+// over the agents. Not used with one agent on this machine, which writes there itself. Called by
+// the main thread; two threads of its own move the bytes.
 #pragma once
 
 #include <array>
@@ -17,7 +18,8 @@ namespace acp::run {
 
 class Outputs {
 public:
-    // Makes the output threads; the caller must call take_news() for events with this token. Errors: limit, system.
+    // Makes the output threads; the caller must call take_news() for events with this token.
+    // Errors: limit, system.
     base::Status prepare(os::PollSet& poll, std::uint64_t token);
 
     // Makes the pipes of one agent and returns the ends to which it writes. Errors: limit, system.

@@ -17,7 +17,8 @@ bool takes_value(const cli::App& app, const std::string& name) {
     return option != nullptr && option->get_items_expected_min() > 0;
 }
 
-// The long name of an option, to which its value can be attached whatever character the value begins with.
+// The long name of an option, to which its value can be attached whatever character the value
+// begins with.
 std::string long_name(const cli::App& app, const std::string& name) {
     return "--" + app.get_option(name)->get_lnames().front();
 }

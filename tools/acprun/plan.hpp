@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the plans for the agents from options and environment; every refusal that is possible before a process is started
-// happens here. One thread.
+// Makes the plans for the agents from options and environment; every refusal that is possible
+// before a process is started happens here. One thread.
 #pragma once
 
 #include <string>
@@ -28,13 +28,13 @@ struct PlannedNode {
 struct PlannedJob {
     launch::LaunchPlan common;       // the part that all nodes share
     std::vector<PlannedNode> nodes;  // never empty
-    // the command that reaches a host, and its options: "%h" in them stands for the host, which is appended where there is
-    // none; the remote command is appended as one word
+    // the command that reaches a host, and its options: "%h" in them stands for the host, which is
+    // appended where there is none; the remote command is appended as one word
     std::vector<std::string> ssh;
     std::string
         batch_command;  // the batch system's, in the same form, where the hosts are its; "" = ssh
-    bool is_key_sealed =
-        false;  // the command carries clear text: the key goes as a credential (launch/munge.hpp)
+    // the command carries clear text: the key goes as a credential (launch/munge.hpp)
+    bool is_key_sealed = false;
     std::string agent_path;  // path of acp-agent on the hosts
     // the longest wait for each answer of a host and, while nodes exchange addresses, of an agent
     std::uint64_t ssh_timeout_ns = 30'000'000'000;
@@ -47,7 +47,8 @@ struct PlannedJob {
     // The plan that is sent to one node.
     [[nodiscard]] launch::LaunchPlan plan_of(std::uint32_t node) const;
 
-    // The program that a process runs, as the user wrote it; "" if all ranks run programs of one name.
+    // The program that a process runs, as the user wrote it; "" if all ranks run programs of one
+    // name.
     [[nodiscard]] std::string distinct_program_of(std::uint32_t process) const;
 };
 

@@ -23,8 +23,8 @@ namespace {
 constexpr std::uint32_t per_octet = 250;
 constexpr const char* together = "the -n of all programs count together";
 
-// 127.0.1.1 and on, or 10.77.1.1 and on if each node has a private network. Each rail is a network of its own, with the next
-// number.
+// 127.0.1.1 and on, or 10.77.1.1 and on if each node has a private network. Each rail is a network
+// of its own, with the next number.
 std::string emulated_address(std::uint32_t node, std::uint32_t rail, bool is_netns) {
     return (is_netns ? "10." + std::to_string(77 + rail) : "127." + std::to_string(rail)) + "." +
            std::to_string(1 + node / per_octet) + "." + std::to_string(1 + node % per_octet);
@@ -132,7 +132,8 @@ std::optional<Refusal> plan_hosts(const Options& options, PlannedJob& job) {
     return plan_slots(options, hosts.value(), job);
 }
 
-// Several machines of a batch system count as hosts. If there is one machine, only -n counts, as without a batch system.
+// Several machines of a batch system count as hosts. If there is one machine, only -n counts, as
+// without a batch system.
 std::optional<Refusal> plan_allocated(const Options& options,
                                       const Allocation& given,
                                       PlannedJob& job) {

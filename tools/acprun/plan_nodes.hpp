@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of planning that chooses the nodes of a job and the ranks of each. Reads the host file; starts nothing. One thread.
+// The part of planning that chooses the nodes of a job and the ranks of each. Reads the host file;
+// starts nothing. One thread.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,8 @@
 
 namespace acp::run {
 
-// Fills in the addresses of emulated nodes, one per rail, once the number of rails is known. Does nothing to other jobs.
+// Fills in the addresses of emulated nodes, one per rail, once the number of rails is known. Does
+// nothing to other jobs.
 void give_emulated_addresses(PlannedJob& job);
 
 // Fills in the nodes, the number of processes, and the processes of each node.

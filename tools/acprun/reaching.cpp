@@ -20,7 +20,8 @@ namespace acp::run {
 
 namespace {
 
-// Commands that carry what acprun sends in clear text. Any other one is trusted with the key, as ssh is.
+// Commands that carry what acprun sends in clear text. Any other one is trusted with the key, as
+// ssh is.
 constexpr std::array<std::string_view, 4> clear_commands{"srun", "blaunch", "rsh", "pbs_tmrsh"};
 
 std::string file_name(const std::string& path) {

@@ -36,7 +36,8 @@ std::string how(const FailedRank& failed, Grammar grammar) {
            (failed.status.dumped_core() ? " and dumped core" : "");
 }
 
-// Whether the process ended itself and has said why. A signal other than SIGABRT came from another process.
+// Whether the process ended itself and has said why. A signal other than SIGABRT came from another
+// process.
 bool is_own_end(const FailedRank& failed) {
     return failed.own_end != node::OwnEnd::none && !failed.status.is_exit() &&
            failed.status.signal() == SIGABRT;

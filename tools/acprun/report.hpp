@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acprun prints about a job that failed: one clear line, and a hint if there is one. Knows no process and no stream. Pure;
-// any thread.
+// What acprun prints about a job that failed: one clear line, and a hint if there is one. Knows no
+// process and no stream. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -41,20 +41,23 @@ struct NodeFailure {
     FailedRank rank;
 };
 
-// Whether a rank may have failed because another one ended without acp_init: it joined, and then ended by itself.
+// Whether a rank may have failed because another one ended without acp_init: it joined, and then
+// ended by itself.
 [[nodiscard]] bool may_follow_absence(const FailedRank& failed);
 
-// Finds the failure to report as the cause of the job's end. Agents report in any order: a rank that fails because one of
-// another node died may be reported before that one. So for each node the first rank counts that did not end itself because of
-// an ACP error; among these, a signal or an exec is preferred to an exit code, which is preferred to an end by an ACP error.
+// Finds the failure to report as the cause of the job's end. Agents report in any order: a rank
+// that fails because one of another node died may be reported before that one. So for each node the
+// first rank counts that did not end itself because of an ACP error; among these, a signal or an
+// exec is preferred to an exit code, which is preferred to an end by an ACP error.
 //   failures  in order of arrival, at least one   Returns an index.
 [[nodiscard]] std::size_t find_cause(std::span<const NodeFailure> failures);
 
 // The job's exit code that follows from this failure.
 [[nodiscard]] int code_of(const FailedRank& failed);
 
-// The other failures, one line for each kind: "also ranks 0,2 exited with code 5 without acp_finalize", or "also ranks 0,2
-// (./client) ..." if ranks run different programs. At most kinds_max kinds, in order of arrival.
+// The other failures, one line for each kind: "also ranks 0,2 exited with code 5 without
+// acp_finalize", or "also ranks 0,2 (./client) ..." if ranks run different programs. At most
+// kinds_max kinds, in order of arrival.
 inline constexpr std::size_t kinds_max = 8;
 [[nodiscard]] std::vector<std::string> describe_others(std::span<const NodeFailure> failures,
                                                        std::size_t cause);
@@ -62,8 +65,9 @@ inline constexpr std::size_t kinds_max = 8;
 // Parses the words after "failed"; nullopt when they do not parse.
 [[nodiscard]] std::optional<FailedRank> failed_rank_from(std::string_view words);
 
-// "rank 2 (process 4711 on host) was killed by signal 9 (SIGKILL: killed) without acp_finalize", or "... gave up because of the
-// error it told" if the process says so; "rank 2 (./client, process 4711 ..." if ranks run different programs
+// "rank 2 (process 4711 on host) was killed by signal 9 (SIGKILL: killed) without acp_finalize", or
+// "... gave up because of the error it told" if the process says so; "rank 2 (./client, process
+// 4711 ..." if ranks run different programs
 //   place  the host, and the node if there are several
 [[nodiscard]] std::string describe_failure(const FailedRank& failed, const std::string& place);
 

@@ -38,8 +38,8 @@ public:
     // An agent has sent all that it has to say to the call of this number.
     void note_told(AgentLink& agent, std::string_view number) const;
 
-    // The text, once, when all agents that still run have answered or their time is over; call it when an agent has answered or
-    // is gone, and at the deadline.
+    // The text, once, when all agents that still run have answered or their time is over; call it
+    // when an agent has answered or is gone, and at the deadline.
     [[nodiscard]] std::optional<std::string> take(std::span<const AgentLink> agents,
                                                   const PlannedJob& job);
 

@@ -31,7 +31,8 @@ constexpr std::array old_names{
     OldName{"startermemsize-dl", "heap-size"},
 };
 
-// An option of version 3.0 or of another launcher without an equivalent; the sentence says what to use instead.
+// An option of version 3.0 or of another launcher without an equivalent; the sentence says what to
+// use instead.
 struct GoneName {
     std::string_view name;
     std::string_view instead;
@@ -91,7 +92,8 @@ constexpr std::array gone_names{
 // Names of networks of version 3.0: now there is only UDP between nodes.
 constexpr std::array network_names{std::string_view("envnet"), std::string_view("ndev")};
 
-// "-np=4" cut into the dashes, the name without the "acp-" of version 3.0, and the rest from "=" on.
+// "-np=4" cut into the dashes, the name without the "acp-" of version 3.0, and the rest from "="
+// on.
 struct Parts {
     std::string_view dashes;
     std::string_view name;

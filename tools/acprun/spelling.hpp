@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The accepted spellings of acprun's options: with one dash instead of two, as version 3.0 and other launchers have them, and
-// under their names of version 3.0. An old option without an equivalent is refused with a sentence that says what to do
-// instead, an unknown one with the nearest name. Knows no effects of options. Pure; one thread.
+// The accepted spellings of acprun's options: with one dash instead of two, as version 3.0 and
+// other launchers have them, and under their names of version 3.0. An old option without an
+// equivalent is refused with a sentence that says what to do instead, an unknown one with the
+// nearest name. Knows no effects of options. Pure; one thread.
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ struct OptionNames {
 };
 
 struct Spelling {
-    // the argument with the present name of its option: "--procs", "--hosts=a,b", "-n4"; "" = nothing
+    // the argument with the present name of its option: "--procs", "--hosts=a,b", "-n4"; "" =
+    // nothing
     std::string word;
     std::string refusal;    // the message when the argument is not understood; "" when it is
     bool has_next = false;  // the next argument was the option's value and must be skipped

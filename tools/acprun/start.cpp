@@ -90,8 +90,8 @@ Status Launcher::make_key() {
     return {};
 }
 
-// Starts as many agents as may be reached at once. When all have been started, starts the output threads and leaves standard
-// input to them.
+// Starts as many agents as may be reached at once. When all have been started, starts the output
+// threads and leaves standard input to them.
 Status Launcher::start_more() {
     const auto is_awaited = [](const AgentLink& agent) { return agent.is_awaited(); };
     const auto nodes = static_cast<std::uint32_t>(agents_.size());
@@ -131,7 +131,8 @@ Status Launcher::start_agent(std::uint32_t node) {
     return {};
 }
 
-// If the agent is gone, reading its channel shows it. One that is not sent its key ends with its channel.
+// If the agent is gone, reading its channel shows it. One that is not sent its key ends with its
+// channel.
 void Launcher::plan_is_due(std::uint32_t node) {
     const auto status = agents_[node].send_plan(job_, node, key_);
     if (status.is_ok() || status.code() == base::Code::peer) return;
@@ -140,15 +141,16 @@ void Launcher::plan_is_due(std::uint32_t node) {
     agents_[node].give_up();
 }
 
-// Whether the agent of a node has answered, in a job of several nodes with what it knows of its addresses.
+// Whether the agent of a node has answered, in a job of several nodes with what it knows of its
+// addresses.
 bool Launcher::is_ready(std::uint32_t node) const noexcept {
     const AgentLink& agent = agents_[node];
     return agents_.size() == 1 ? agent.is_running() && !agent.is_awaited()
                                : agent.has_answered(have_chosen_);
 }
 
-// Expects answers from all agents until they have been sent the addresses of all nodes. While a host is being reached,
-// the process that reaches it has a deadline of its own.
+// Expects answers from all agents until they have been sent the addresses of all nodes. While a
+// host is being reached, the process that reaches it has a deadline of its own.
 void Launcher::watch_meeting() {
     const auto is_awaited = [](const AgentLink& agent) { return agent.is_awaited(); };
     if (agents_.size() == 1 || is_ending_ || have_peers_ || started_ < agents_.size() ||

@@ -44,7 +44,8 @@ public:
               std::uint32_t ready,
               const std::string& missing);
 
-    // Removes the line from the terminal, so that others can be printed; the next look() shows it again.
+    // Removes the line from the terminal, so that others can be printed; the next look() shows it
+    // again.
     void clear() noexcept;
 
     // Removes the line and prints no further one: all nodes are ready, or the start has failed.

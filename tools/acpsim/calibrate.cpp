@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpsim calibrate: measured exchanges and a first network from files; prints how well the fitted network explains them, and writes that
-// network. Main thread only.
+// acpsim calibrate: measured exchanges and a first network from files; prints how well the fitted
+// network explains them, and writes that network. Main thread only.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The subcommands of acpsim. Each returns the exit code: 0 all held, 1 something did not. Main thread; run
-// makes threads of its own.
+// The subcommands of acpsim. Each returns the exit code: 0 all held, 1 something did not. Main
+// thread; run makes threads of its own.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names the seed when the simulated library breaks an assertion or runs wild: the process ends, but not mute.
-// Any thread.
+// Names the seed when the simulated library breaks an assertion or runs wild: the process ends, but
+// not mute. Any thread.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpsim soak, incast, share and chains: a long run, a crowded one, one beside TCP and one under burst loss. Main thread
-// only.
+// acpsim soak, incast, share and chains: a long run, a crowded one, one beside TCP and one under
+// burst loss. Main thread only.
 #include <chrono>
 #include <cstdio>
 

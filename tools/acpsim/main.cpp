@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpsim: the network protocol under simulated faults, and exchanges on modelled networks. Finds the subcommand and runs it. Main thread only.
+// acpsim: the network protocol under simulated faults, and exchanges on modelled networks. Finds
+// the subcommand and runs it. Main thread only.
 #include "commands.hpp"
 #include "common/guard.hpp"
 

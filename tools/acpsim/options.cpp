@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line: subcommands and options, by CLI11, which no other file of this program knows. Main
-// thread only.
+// The command line: subcommands and options, by CLI11, which no other file of this program knows.
+// Main thread only.
 #include "options.hpp"
 
 #include <cstdlib>

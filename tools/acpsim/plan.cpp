@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpsim plan: a pattern and a network from files; prints the plan of every scheduler's time beside the bounds, and one plan in full. Main
-// thread only.
+// acpsim plan: a pattern and a network from files; prints the plan of every scheduler's time beside
+// the bounds, and one plan in full. Main thread only.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpsim run: many seeds on several threads, a bar, a table; acpsim replay: one seed. Main thread and its workers,
-// which share nothing but the next seed and the totals under a lock.
+// acpsim run: many seeds on several threads, a bar, a table; acpsim replay: one seed. Main thread
+// and its workers, which share nothing but the next seed and the totals under a lock.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -59,7 +59,8 @@ struct Totals {
     }
 };
 
-// Of a processor, by each worker: a seed takes milliseconds, a large one seconds, however busy the machine is.
+// Of a processor, by each worker: a seed takes milliseconds, a large one seconds, however busy the
+// machine is.
 constexpr std::clock_t hang_limit = 60 * std::clock_t{CLOCKS_PER_SEC};
 
 sim::Scale scale_of(const Options& options) {
@@ -113,7 +114,8 @@ private:
         under_way_[worker] = what;
     }
 
-    // A seed that takes for ever is a violation too; nothing can stop it but the end of the process.
+    // A seed that takes for ever is a violation too; nothing can stop it but the end of the
+    // process.
     void look_for_hangs() {
         const std::clock_t now = std::clock();
         const auto limit = hang_limit * static_cast<std::clock_t>(under_way_.size());

@@ -79,7 +79,8 @@ std::string choices(const CLI::App& app) {
     return text;
 }
 
-// Looks through the words in the place of their later reader, and throws at the first that does not fit.
+// Looks through the words in the place of their later reader, and throws at the first that does not
+// fit.
 class Review {
 public:
     Review(CLI::App& app, const std::vector<Word>& words) : app_(&app), words_(words) {}

@@ -19,7 +19,8 @@
 
 namespace acp::cli {
 
-// Why the command line was not taken; or, as a Success, that all was said already (--help, --version).
+// Why the command line was not taken; or, as a Success, that all was said already (--help,
+// --version).
 class ParseError : public std::runtime_error {
 public:
     explicit ParseError(const std::string& what) : std::runtime_error(what) {}
@@ -155,8 +156,8 @@ public:
     void parse(int argc, const char* const* argv);
     void parse(const std::vector<Word>& words);
 
-    // Prints what --help has to say, or an error with the program's name before it and a hint below. Returns 0 after
-    // --help and --version, else 1 or what CLI11 would.
+    // Prints what --help has to say, or an error with the program's name before it and a hint
+    // below. Returns 0 after --help and --version, else 1 or what CLI11 would.
     [[nodiscard]] int exit(const ParseError& error) const;
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telling the failure takes no memory: the line is made in a fixed array, and the host's name is asked for beforehand.
+// Telling the failure takes no memory: the line is made in a fixed array, and the host's name is
+// asked for beforehand.
 #include "guard.hpp"
 
 #include <array>

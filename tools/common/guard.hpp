@@ -12,14 +12,15 @@ using Body = int (*)(int argc, char** argv);
 
 struct Guard {
     const char* tool;  // its name, with which messages begin; lives as long as the process
-    int failure_code;  // exit code of the process when memory is refused, or anything else is thrown
+    // exit code of the process when memory is refused, or anything else is thrown
+    int failure_code;
 };
 
-inline constexpr int exit_output =
-    74;  // EX_IOERR of sysexits: standard output could not be written
+// EX_IOERR of sysexits: standard output could not be written
+inline constexpr int exit_output = 74;
 
-// Flushes standard output and says so if that or an earlier write has failed. Returns `code`, or exit_output where that is 0. For a body that
-// ends the process itself.
+// Flushes standard output and says so if that or an earlier write has failed. Returns `code`, or
+// exit_output where that is 0. For a body that ends the process itself.
 [[nodiscard]] int finish_output(int code) noexcept;
 
 // Runs the body and returns finish_output(its exit code). If the body throws, prints the exception

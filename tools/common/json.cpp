@@ -48,8 +48,8 @@ Json::Json(std::initializer_list<Json> elements) {
     }
 }
 
-// Makes each alternative in place: where memory is refused to a string or vector, std::variant's own copy constructor
-// in libstdc++ 12 destroys an alternative that was never made.
+// Makes each alternative in place: where memory is refused to a string or vector, std::variant's
+// own copy constructor in libstdc++ 12 destroys an alternative that was never made.
 Json::Json(const Json& other)
     : value_(std::visit(
           [](const auto& value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A value of JSON as the tools write it. Made of plain containers; nlohmann-json, which takes ten seconds to compile,
-// is known to json.cpp alone. One thread at a time.
+// A value of JSON as the tools write it. Made of plain containers; nlohmann-json, which takes ten
+// seconds to compile, is known to json.cpp alone. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,8 @@ public:
 
     ~Json() = default;
 
-    // {{"name", value}, ...}, every element a pair with a name: an object. Any other list: an array.
+    // {{"name", value}, ...}, every element a pair with a name: an object. Any other list: an
+    // array.
     Json(std::initializer_list<Json> elements);
 
     [[nodiscard]] static Json array();

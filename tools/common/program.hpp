@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the program that a user named, as a shell does, and explains why it cannot be run. Starts nothing.
+// Finds the program that a user named, as a shell does, and explains why it cannot be run. Starts
+// nothing.
 #pragma once
 
 #include <optional>

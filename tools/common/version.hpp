@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which build a tool is of. It stands in a file of its own, which alone is compiled again with every commit. Constant: any
-// thread, no state.
+// Which build a tool is of. It stands in a file of its own, which alone is compiled again with
+// every commit. Constant: any thread, no state.
 #pragma once
 
 namespace acp::tool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arithmetic of acpbench: percentiles, distances, comparisons within one distance, the paper's effects,
-// and labels that must not overlap. Nothing
-// is measured but made-up work for the calibration.
+// The arithmetic of acpbench: percentiles, distances, comparisons within one distance, the paper's
+// effects, and labels that must not overlap. Nothing is measured but made-up work for the
+// calibration.
 #include "acpbench/stats.hpp"
 
 #include <gtest/gtest.h>

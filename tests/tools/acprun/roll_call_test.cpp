@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers of agents belong to the call that they answer, however late they come. The agents are the other ends of channels. One thread.
+// Answers of agents belong to the call that they answer, however late they come. The agents are the
+// other ends of channels. One thread.
 #include "acprun/roll_call.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that joins and leaves its node without the public interface, and otherwise does what its arguments
-// say: "[RANK:]VERB[=VALUE]" like act.c. Lets the tests see what a death does to the other ranks.
+// A rank that joins and leaves its node without the public interface, and otherwise does what its
+// arguments say: "[RANK:]VERB[=VALUE]" like act.c. Lets the tests see what a death does to the
+// other ranks.
 #include "node/member.hpp"
 
 #include <csignal>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A broken invariant ends the process and says where. One thread; the dying happens in a forked child.
+// A broken invariant ends the process and says where. One thread; the dying happens in a forked
+// child.
 #include "base/assert.hpp"
 
 #include <gtest/gtest.h>

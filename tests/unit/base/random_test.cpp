@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The generator is the published one, repeats itself for a seed, and is fair within a bound. One thread.
+// The generator is the published one, repeats itself for a seed, and is fair within a bound. One
+// thread.
 #include "base/random.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every cipher by every library: published vectors, tampering with each bit, and the libraries against each
-// other.
+// Every cipher by every library: published vectors, tampering with each bit, and the libraries
+// against each other.
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ constexpr std::string_view sixty_bytes =
     "25"
     "b16aedf5aa0de657ba637b39";
 
-// Cases 1 to 4 of the paper that proposed GCM to NIST (McGrew and Viega, "The Galois/Counter Mode of
-// Operation"), which NIST SP 800-38D is checked with.
+// Cases 1 to 4 of the paper that proposed GCM to NIST (McGrew and Viega, "The Galois/Counter Mode
+// of Operation"), which NIST SP 800-38D is checked with.
 constexpr Vector aes_vectors[] = {
     {"00000000000000000000000000000000", "000000000000000000000000", "", "",
      "58e2fccefa7e3061367f1d57a4e7455a"},

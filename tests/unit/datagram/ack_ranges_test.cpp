@@ -25,8 +25,8 @@ TEST(AckRanges, takes_each_packet_once) {
 TEST(AckRanges, remembers_to_the_edge_of_its_span_and_no_further) {
     AckRanges ranges;
     ranges.record(0, 10, true);
-    const PacketNumber top =
-        AckRanges::span + 63;  // the last number of block 32: block 0 falls out
+    // the last number of block 32: block 0 falls out
+    const PacketNumber top = AckRanges::span + 63;
     ranges.record(0, AckRanges::span - 1, true);
     EXPECT_EQ(ranges.look(10), Seen::duplicate);
     EXPECT_EQ(ranges.look(11), Seen::fresh);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each serial number is fresh once, also where the numbers wrap; against a set as a model. One thread.
+// Each serial number is fresh once, also where the numbers wrap; against a set as a model. One
+// thread.
 #include "datagram/duplicate_window.hpp"
 
 #include <algorithm>

@@ -277,7 +277,8 @@ INSTANTIATE_TEST_SUITE_P(
                       LossyPath{"loopback_long_datagrams", 3.0, 10 * us, 8972}),
     [](const auto& tested) { return tested.param.name; });
 
-// WIRE-52: two datagrams at most are in flight after silence, and half of all tries would fail: eight do not.
+// WIRE-52: two datagrams at most are in flight after silence, and half of all tries would fail:
+// eight do not.
 TEST(EndpointDelivery, a_timeout_takes_new_content_along_when_little_is_in_flight) {
     Net net(2, 1);
     net.hosts[0].send(1, 1);

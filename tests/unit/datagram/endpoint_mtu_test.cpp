@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long datagrams: found where the path carries them, given up where it stops to, and nothing lost on the way.
+// Long datagrams: found where the path carries them, given up where it stops to, and nothing lost
+// on the way.
 #include <gtest/gtest.h>
 #include <string>
 

@@ -45,7 +45,8 @@ struct Wire {
     }
 };
 
-// Sends `count` numbered datagrams, ten to a burst and a burst each 10 us; returns when the last one left.
+// Sends `count` numbered datagrams, ten to a burst and a burst each 10 us; returns when the last
+// one left.
 Time send_all(FaultInjector& injector, Wire& wire, std::uint32_t count, bool is_flushed = true) {
     const FaultInjector::Send send = [&wire](const Transmit& transmit,
                                              datagram::MutableBytes bytes) {

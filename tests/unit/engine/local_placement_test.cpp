@@ -320,7 +320,8 @@ TEST_P(PlacementTest, what_the_kernel_refuses_later_on_is_moved_by_the_owner) {
     EXPECT_EQ(0, std::memcmp(own.bytes + 64, word.bytes + 64, 8));
 }
 
-// Moving what was collected would take the atomic's addresses out of the hazard line that names them.
+// Moving what was collected would take the atomic's addresses out of the hazard line that names
+// them.
 TEST_P(PlacementTest, an_atomic_waits_for_a_full_batch_to_move) {
     if (!GetParam().has_attach) GTEST_SKIP() << "nothing is collected";
     const Memory own = memory(1, true);

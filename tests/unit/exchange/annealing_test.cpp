@@ -30,8 +30,8 @@ TEST(Annealing, keeps_every_byte_and_is_never_worse) {
         if (!options.may_split) {
             EXPECT_EQ(queues.pieces(), problem.messages().size());
         }
-        const ExchangePlan plan =
-            plan_of(problem, queues, quick_bounds(problem));  // asserts that all bytes are there
+        // asserts that all bytes are there
+        const ExchangePlan plan = plan_of(problem, queues, quick_bounds(problem));
         EXPECT_GE(plan.predicted_us, plan.bounds.split_us - 1e-6);
         gained += before / after - 1;
     }

@@ -159,7 +159,8 @@ TEST(AsymmetricPlan, targets_let_their_engines_receive_about_as_much) {
 }
 
 TEST(AsymmetricPlan, sources_send_over_several_links_at_once_and_all_messages_once) {
-    // Longest first, the first two go over link 0; a little shorter one over link 1 goes before the second of them.
+    // Longest first, the first two go over link 0; a little shorter one over link 1 goes before the
+    // second of them.
     const std::vector<LeavingMessage> messages{{1000, 0}, {990, 0}, {900, 1}, {100, 1}};
     NodeRates node;
     node.engines = 2;

@@ -84,7 +84,8 @@ TEST(BottomLeft, puts_each_message_as_low_as_it_can) {
     EXPECT_EQ(packer.begin_us(), (std::vector<double>{0, 2, 4, 0}));
 }
 
-// Figure 14 of the paper: with 1 us per further engine, diagonals of 1 KiB, packed at an engine's rate.
+// Figure 14 of the paper: with 1 us per further engine, diagonals of 1 KiB, packed at an engine's
+// rate.
 TEST(BottomLeft, uses_fewer_engines_for_short_messages_where_each_begins_a_stair_later) {
     NodeRates node;
     node.stair_us = 1;

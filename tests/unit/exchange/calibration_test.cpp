@@ -131,11 +131,12 @@ TEST(Calibration, is_not_misled_by_a_few_times_that_are_far_off) {
     expect_recovered(made.value(), torus, 0.05);
 }
 
-// Paper 003, its text: N1, N4, N5, N7, N8 and N9, and where its curves begin; with nothing measured in more than two directions.
+// Paper 003, its text: N1, N4, N5, N7, N8 and N9, and where its curves begin; with nothing measured
+// in more than two directions.
 TEST(Calibration, two_directions_each_predict_the_order_of_four_directions) {
     NodeRates nominal;
-    nominal.injection_rate = nominal.reception_rate =
-        20'000;  // it is no limit, as far as one knows
+    // it is no limit, as far as one knows
+    nominal.injection_rate = nominal.reception_rate = 20'000;
     const NetworkModel torus = tofu_with(nominal, 5000);
     std::vector<MeasuredExchange> measured;
     const auto add = [&](PaperPattern pattern, std::uint32_t grid_size,

@@ -34,7 +34,8 @@ TEST(ConfigurationProgram, is_a_linear_program_over_what_can_run_at_once) {
     node.engines = 2;
     node.engine_rate = 10;
     node.injection_rate = node.reception_rate = 100;
-    // N alone 10, N and N 12 together; E beside them 10. All of E beside N: 10 us, then 100 bytes of N at 12.
+    // N alone 10, N and N 12 together; E beside them 10. All of E beside N: 10 us, then 100 bytes
+    // of N at 12.
     const NodeProblem problem = paper_problem(PaperPattern::four, 60, node, 12)
                                     .with_messages({{100, 0}, {100, 2}, {100, 2}});
     ASSERT_EQ(problem.classes()[0].name, "E");

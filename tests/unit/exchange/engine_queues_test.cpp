@@ -39,7 +39,8 @@ TEST(EngineQueues, send_in_order_and_share_a_link) {
     EXPECT_DOUBLE_EQ(exchange_us(problem, queues), 14.6 + 3 * 1.23 + transfer);
 }
 
-// In step, with the receive engine of the same number as the sending one, all nodes of a torus do as one node does.
+// In step, with the receive engine of the same number as the sending one, all nodes of a torus do
+// as one node does.
 TEST(EngineQueues, take_as_long_as_on_a_whole_torus) {
     base::Random random(3);
     for (int round = 0; round < 40; ++round) {

@@ -36,7 +36,8 @@ TEST(ExchangePlanner, makes_whole_plans_with_every_effort) {
 
 TEST(ExchangePlanner, takes_contention_where_it_pays_and_avoids_it_elsewhere) {
     ExchangePlanner planner;
-    // Two engines share a link to the north and one to the south: 64 us, where the paper's best plan takes 74.
+    // Two engines share a link to the north and one to the south: 64 us, where the paper's best
+    // plan takes 74.
     EXPECT_NEAR(planner.plan(paper_problem(PaperPattern::north_south, 872), PlanEffort::fast), 63.8,
                 0.3);
     EXPECT_NEAR(planner.plan(paper_problem(PaperPattern::four, 872), PlanEffort::fast), 85.9, 0.3);

@@ -11,7 +11,8 @@ namespace {
 
 using base::Code;
 
-// Three nodes in a row of one link each way, with engines of 10, links of 12, 25 into and out of a node.
+// Three nodes in a row of one link each way, with engines of 10, links of 12, 25 into and out of a
+// node.
 NetworkModel row() {
     NetworkModel model;
     model.nodes = 3;

@@ -72,7 +72,8 @@ private:
                        });
     }
 
-    // Calls call(index, whether it is no halo, in how many dimensions it is, number of the point or nothing beyond the edge).
+    // Calls call(index, whether it is no halo, in how many dimensions it is, number of the point or
+    // nothing beyond the edge).
     template <typename Call>
     void for_each_point(std::uint32_t rank, const Call& call) {
         std::vector<std::uint32_t> place(shape_.axes.size());

@@ -75,7 +75,8 @@ TEST(NodeProblem, shares_as_max_min_fairness_does) {
         node.reception_rate = node.injection_rate;
         std::vector<OffsetMessage> messages;
         const auto reach = static_cast<std::int32_t>(1 + random.below(2));
-        // A flow that uses a link twice has losses there as two flows in one of both algorithms: not in question here.
+        // A flow that uses a link twice has losses there as two flows in one of both algorithms:
+        // not in question here.
         node.link_loss = reach == 1 && random.below(2) == 0 ? 0.01 : 0;
         while (messages.size() < 12) {
             OffsetMessage message{{}, 100};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plans that paper 003 draws in its figures 3, 5, 7, 9 and 11 (k = 872, links of 5 GB/s), by the rules of its section 3.2. Times
-// are in microseconds from the start; a line per engine.
+// The plans that paper 003 draws in its figures 3, 5, 7, 9 and 11 (k = 872, links of 5 GB/s), by
+// the rules of its section 3.2. Times are in microseconds from the start; a line per engine.
 #include <gtest/gtest.h>
 
 #include "exchange/bottom_left.hpp"

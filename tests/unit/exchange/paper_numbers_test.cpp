@@ -81,8 +81,8 @@ TEST(PaperNumbers, eight_directions_are_four_and_a_little) {
         EXPECT_LT(eight, round_robin_us(PaperPattern::eight, engines));
 }
 
-// Diagonals on a whole torus whose nodes do not start at quite the same time, and whose links lose a little where flows share
-// them: the mean of ten such exchanges.
+// Diagonals on a whole torus whose nodes do not start at quite the same time, and whose links lose
+// a little where flows share them: the mean of ten such exchanges.
 double skewed_us(const NetworkModel& torus, std::uint32_t grid_size, const EngineQueues& queues) {
     const auto messages = paper_messages(PaperPattern::diagonal, grid_size);
     constexpr int exchanges = 10;

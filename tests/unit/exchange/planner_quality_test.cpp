@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How good the planner's plans are: on all 55 exchanges of paper 003, on 1000 random patterns of up to 64 messages in two and three
-// dimensions, and with short messages where each further engine begins late. Compared with the bound of the configuration program
-// and with every other scheduler.
+// How good the planner's plans are: on all 55 exchanges of paper 003, on 1000 random patterns of up
+// to 64 messages in two and three dimensions, and with short messages where each further engine
+// begins late. Compared with the bound of the configuration program and with every other scheduler.
 #include <algorithm>
 #include <cstdio>
 #include <gtest/gtest.h>
@@ -106,7 +106,8 @@ TEST(PlannerQuality,
     EXPECT_LE(deep.at(1), 0.06);
 }
 
-// Paper 003, figures 13 and 14: for short messages the number of engines matters; a plan is no longer than with any fixed number.
+// Paper 003, figures 13 and 14: for short messages the number of engines matters; a plan is no
+// longer than with any fixed number.
 TEST(PlannerQuality, is_no_worse_than_any_number_of_engines_where_each_begins_late) {
     ExchangePlanner planner;
     for (const double stair : {0.3, 1.0, 2.0}) {

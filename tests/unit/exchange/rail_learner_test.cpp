@@ -83,7 +83,8 @@ constexpr ModelNode ring = 6;
 constexpr unsigned rails = 4;
 constexpr double rail_rate = 1000;
 
-// A ring of nodes with four rails, each a network of its own: rail r of node i is the model's node r x ring + i.
+// A ring of nodes with four rails, each a network of its own: rail r of node i is the model's node
+// r x ring + i.
 NetworkModel rails_with(unsigned slow_rail, double slow_rate) {
     NetworkModel model;
     model.node.engines = 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random patterns for the planner's tests: neighbours in two or three dimensions, log-uniform sizes. A seed decides. One thread.
+// Random patterns for the planner's tests: neighbours in two or three dimensions, log-uniform
+// sizes. A seed decides. One thread.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each way to compute the CRC gives what its definition gives, bit by bit: for every length and alignment, and it reads nothing
-// but the bytes (under AddressSanitizer). One thread.
+// Each way to compute the CRC gives what its definition gives, bit by bit: for every length and
+// alignment, and it reads nothing but the bytes (under AddressSanitizer). One thread.
 #include "hash/crc64.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// XXH3 gives the values that the xxHash project publishes, in each of its ranges of lengths, so that processes of different builds
-// agree; and the seed matters. One thread.
+// XXH3 gives the values that the xxHash project publishes, in each of its ranges of lengths, so
+// that processes of different builds agree; and the seed matters. One thread.
 #include "hash/xxh3.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of several nodes and the gateways between them: meetings, resets and losses over nodes, and how a gateway
-// that sleeps is woken. Members are threads of this process.
+// Members of several nodes and the gateways between them: meetings, resets and losses over nodes,
+// and how a gateway that sleeps is woken. Members are threads of this process.
 #include "node/gateway_port.hpp"
 
 #include <algorithm>

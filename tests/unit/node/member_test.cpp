@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Joining, meeting, changing ranks and leaving, and the barrier below: several members are threads of this process.
+// Joining, meeting, changing ranks and leaving, and the barrier below: several members are threads
+// of this process.
 #include "node/member.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of nodes: every address comes back, every process is found on its node, and rows out of order or with
-// too many addresses are refused. One thread.
+// The table of nodes: every address comes back, every process is found on its node, and rows out of
+// order or with too many addresses are refused. One thread.
 #include "node/node_table.hpp"
 
 #include <gtest/gtest.h>

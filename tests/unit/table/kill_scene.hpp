@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A heap whose tables are used by a process that is killed or stopped before a given access to one of their words, and by a survivor.
+// A heap whose tables are used by a process that is killed or stopped before a given access to one
+// of their words, and by a survivor.
 #pragma once
 
 #include <csignal>
