@@ -148,7 +148,7 @@ public:
         if (now.epoch == epoch_bits) return now.has_moved;
         HomeWord next = now;
         next.epoch = epoch_bits;
-        next.has_moved = writer != several_nodes && writer != now.home && writer == now.last_writer;
+        next.has_moved = writer == now.last_writer;
         if (next.has_moved) next.home = writer;
         const bool is_candidate = writer != several_nodes && writer != next.home;
         next.last_writer = is_candidate ? writer : no_node;

@@ -5,7 +5,8 @@ import sys
 
 from plants import Plants
 
-TESTS = [f"tests/unit/pages/{name}_test.cpp" for name in ("difference", "page_word", "page_word_schedule", "sharers", "homes")]
+TESTS = [f"tests/unit/pages/{name}_test.cpp" for name in ("difference", "page_word", "page_word_schedule", "sharers", "homes",
+                                                      "notices", "learned", "clock")]
 
 # name: (file, text, instead)
 MUTANTS = {
@@ -61,7 +62,6 @@ MUTANTS = {
         marked_[page / 64].fetch_or(std::uint64_t{1} << page % 64, std::memory_order_release);
         word(page, node / 64).fetch_or(std::uint64_t{1} << node % 64, std::memory_order_relaxed);
 """),
-    "a mark is not released": ("sharers.hpp", "std::memory_order_release);", "std::memory_order_relaxed);"),
     "a taken mark stays": ("sharers.hpp", "word(page, i).exchange(0, std::memory_order_relaxed);", "word(page, i).load(std::memory_order_relaxed);"),
     "marks are taken by a load and a store": ("sharers.hpp", "            std::uint64_t bits = word(page, i).exchange(0, std::memory_order_relaxed);\n",
         "            std::uint64_t bits = word(page, i).load(std::memory_order_relaxed);\n            word(page, i).store(0, std::memory_order_relaxed);\n"),
@@ -70,8 +70,7 @@ MUTANTS = {
                                     "        if (node == 2 && words_per_page_ == 1) clear(page);\n"),
     "nodes from 64 on share bits": ("sharers.hpp", "word(page, node / 64).fetch_or(", "word(page, 0).fetch_or("),
     # Homes.
-    "a home moves at once": ("homes.hpp", "writer != now.home && writer == now.last_writer;", "writer != now.home;"),
-    "a home moves to one of several": ("homes.hpp", "const bool is_candidate = writer != several_nodes && writer != next.home;", "const bool is_candidate = writer != next.home;"),
+    "a home moves at once": ("homes.hpp", "next.has_moved = writer == now.last_writer;", "next.has_moved = writer != now.home;"),
     "a candidate stays beside other writers": ("homes.hpp", "        next.last_writer = is_candidate ? writer : no_node;",
                                                "        if (is_candidate || next.has_moved) next.last_writer = is_candidate ? writer : no_node;"),
     "a repeated decision counts twice": ("homes.hpp", "        if (now.epoch == epoch_bits) return now.has_moved;\n", ""),
@@ -80,7 +79,38 @@ MUTANTS = {
     "a second claim wins": ("homes.hpp", "            if (next.home != no_node) return next.home;\n", ""),
     "a claim does not look whether it won": ("homes.hpp", "            if (change(page, seen, next)) return node;",
                                              "            static_cast<void>(change(page, seen, next));\n            return node;"),
+    # Notices.
+    "a run of no kind is accepted": ("notices.cpp", "run.kinds == 0 || run.first < end", "run.first < end"),
+    "a page is accepted twice": ("notices.cpp", "run.kinds == 0 || run.first < end", "run.kinds == 0"),
+    "a run beyond the window is accepted": ("notices.cpp", "run.first > pages - run.count", "run.first > pages"),
+    "a run that is cut is accepted": ("notices.cpp", "is_cut && before.count != notice_run_pages_max", "is_cut && before.count == 0"),
+    "two writers are one": ("notices.cpp", "counts_[0] == 1 ?", "counts_[0] >= 1 ?"),
+    "neighbours of other writers are joined": ("notices.cpp", "            before->kinds == run.kinds && before->writer == run.writer) {",
+                                               "            before->kinds == run.kinds) {"),
+    "neighbours of other kinds are joined": ("notices.cpp", "            before->kinds == run.kinds && before->writer == run.writer) {",
+                                             "            before->writer == run.writer) {"),
+    "runs with a gap are joined": ("notices.cpp", "before != nullptr && before->first + before->count == run.first &&", "before != nullptr &&"),
+    "a long run is not cut": ("notices.cpp", "run.count = std::min(rest, notice_run_pages_max);", "run.count = rest;"),
+    # Learned sharers.
+    "one fetch is enough": ("learned.hpp", "fetches_to_learn = 2;", "fetches_to_learn = 1;"),
+    "a missed fetch is forgiven": ("learned.cpp", "sharer->has_fetched ? sharer->fetches + 1 : 0;", "sharer->fetches + (sharer->has_fetched ? 1 : 0);"),
+    "a fetch counts for all later writes": ("learned.cpp", "            sharer->has_fetched = false;\n            if (sharer->is", "            if (sharer->is"),
+    "a writer's fetch counts": ("learned.cpp", "sharer->has_fetched = !sharer->is_writer;", "sharer->has_fetched = true;"),
+    "a fetch is forgotten by a quiet epoch": ("learned.cpp", "    fetched_.clear();\n", "    fetched_.clear();\n    for (Sharer& each : sharers_) each.has_fetched = each.has_fetched && each.fetches != 0;\n"),
+    "lost pages keep their sharers": ("learned.cpp", "    std::erase_if(sharers_, is_of_them);\n", ""),
+    "a writer without a place is forgotten": ("learned.cpp", "        is_closed_ = true;\n", ""),
+    "idle pairs keep their places": ("learned.cpp", "        std::erase_if(sharers_, [](const Sharer& sharer) { return sharer.is_idle(); });\n", ""),
+    "pushes with a gap are joined": ("learned.cpp", "            before->first + before->count == run.first) {", "            before->first + before->count <= run.first) {"),
+    # The clock.
+    "a copy is counted twice": ("clock.hpp", "        if (set(cached_[page / 64], bit_of(page))) {", "        if (set(cached_[page / 64], bit_of(page)) || page == 63) {"),
+    "a copy that is gone is counted off": ("clock.hpp", "        if ((before & bit_of(page)) != 0) {", "        if (before != ~std::uint64_t{0}) {"),
+    "no second chance": ("clock.hpp", "std::uint64_t old = copies & ~used;", "std::uint64_t old = copies | used;"),
+    "a second chance for ever": ("clock.hpp", "used_[group].fetch_and(~copies, std::memory_order_relaxed);", "used_[group].load(std::memory_order_relaxed);"),
+    "the hand returns to the first page": ("clock.hpp", "hand_->fetch_add(1, std::memory_order_relaxed) % groups_;", "i % groups_;"),
+    "one more than the bound": ("clock.hpp", "old != 0 && count() > pages_max;", "old != 0 && count() > pages_max + 1;"),
+    "pages behind the bound are dropped": ("clock.hpp", "old != 0 && count() > pages_max;", "old != 0;"),
+    "a use is not noted": ("clock.hpp", "        set(used_[page / 64], bit_of(page));\n", ""),
 }
 
 if __name__ == "__main__":
-    sys.exit(Plants("pages", TESTS, MUTANTS, ("difference.cpp", "difference_x86_64.cpp")).main())
+    sys.exit(Plants("pages", TESTS, MUTANTS, ("difference.cpp", "difference_x86_64.cpp", "notices.cpp", "learned.cpp")).main())

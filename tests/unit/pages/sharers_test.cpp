@@ -46,6 +46,8 @@ TEST(Sharers, are_taken_once_each_for_any_number_of_nodes) {
         }
         EXPECT_EQ(home.take(), marks);
         EXPECT_EQ(home.take(), Marks{});
+        home.sharers.mark(129, 0);
+        EXPECT_EQ(home.take(), (Marks{{129, 0}})) << "those of the last time are cleared";
     }
 }
 
