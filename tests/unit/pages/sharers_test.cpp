@@ -35,20 +35,23 @@ struct SharersOf {
     Sharers<Atomic> sharers;
 };
 
-TEST(Sharers, are_taken_once_each_for_any_number_of_nodes) {
-    for (const NodeNumber nodes : {1U, 64U, 65U, 1000U}) {
-        SharersOf<std::atomic> home(130, nodes);
-        const Marks marks = {{0, 0}, {63, nodes - 1}, {64, 0}, {129, nodes / 2}, {129, nodes - 1}};
-        for (const auto& [page, node] : marks) {
-            home.sharers.mark(page, node);
-            home.sharers.mark(page, node);
-            EXPECT_TRUE(home.sharers.has(page, node));
-        }
-        EXPECT_EQ(home.take(), marks);
-        EXPECT_EQ(home.take(), Marks{});
-        home.sharers.mark(129, 0);
-        EXPECT_EQ(home.take(), (Marks{{129, 0}})) << "those of the last time are cleared";
+class SharersOfNodes : public testing::TestWithParam<NodeNumber> {};
+
+INSTANTIATE_TEST_SUITE_P(Nodes, SharersOfNodes, testing::Values(1U, 64U, 65U, 1000U));
+
+TEST_P(SharersOfNodes, are_taken_once_each) {
+    const NodeNumber nodes = GetParam();
+    SharersOf<std::atomic> home(130, nodes);
+    const Marks marks = {{0, 0}, {63, nodes - 1}, {64, 0}, {129, nodes / 2}, {129, nodes - 1}};
+    for (const auto& [page, node] : marks) {
+        home.sharers.mark(page, node);
+        home.sharers.mark(page, node);
+        EXPECT_TRUE(home.sharers.has(page, node));
     }
+    EXPECT_EQ(home.take(), marks);
+    EXPECT_EQ(home.take(), Marks{});
+    home.sharers.mark(129, 0);
+    EXPECT_EQ(home.take(), (Marks{{129, 0}})) << "those of the last time are cleared";
 }
 
 TEST(Sharers, of_a_lost_page_are_cleared_and_those_of_others_stay) {
