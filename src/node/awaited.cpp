@@ -34,6 +34,7 @@ constexpr std::array<std::string_view, 46> call_names{
     "acp_copy or an atomic (no room for more commands)",
     "acp_fetch_",  // and the atomic's name
     "acp_wait_word",
+    "a call that waits for an object",
     "acp_send_ch",
     "acp_recv_ch",
     "acp_free_ch",
@@ -128,9 +129,9 @@ std::string wish_of(const Doing& doing, const std::string& partner) {
 }
 
 // "rank 1 waits in acp_wait for 3.0 s: "
-std::string wait_of(const Doing& doing) {
-    return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
-           seconds_of(doing.waited_ns) + ": ";
+std::string wait_of(const Doing& doing, NumberedOperationName name_of_operation = nullptr) {
+    return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing, name_of_operation) +
+           " for " + seconds_of(doing.waited_ns) + ": ";
 }
 
 std::string describe_partner(const Doing& doing) {
@@ -185,15 +186,17 @@ std::string end_of(std::uint32_t rank, std::uint64_t address, bool is_pointer) {
 
 std::string describe_invoke(const Doing& doing, NumberedOperationName name_of_operation) {
     const auto number = static_cast<std::uint32_t>(doing.command.operand);
-    const std::string_view name =
-        name_of_operation != nullptr ? name_of_operation(number) : std::string_view();
-    return wait_of(doing) +
-           (name.empty() ? "operation " + std::to_string(number) : std::string(name)) +
+    const std::string name(name_of_operation != nullptr ? name_of_operation(number) : "");
+    return wait_of(doing) + (name.empty() ? "operation " + std::to_string(number) : name) +
            " on memory of rank " + std::to_string(doing.target_rank);
 }
 
 std::string describe_command(const Doing& doing, NumberedOperationName name_of_operation) {
     if (doing.call == AwaitedCall::wait_word) return describe_word_wait(doing);
+    if (doing.call == AwaitedCall::held_object) {
+        return wait_of(doing, name_of_operation) + "rank " + std::to_string(doing.target_rank) +
+               " holds the object at " + end_of(doing.source_rank, doing.command.source, false);
+    }
     if (is_of_team(doing.call)) return describe_team_call(doing);
     if (is_of_partner(doing.call)) return describe_partner(doing);
     const memory::Command& command = doing.command;
@@ -286,15 +289,17 @@ std::string describe_word(WordComparison comparison,
            std::to_string(value) + " (it held " + std::to_string(held) + ")";
 }
 
-std::string call_of(const Doing& doing) {
+std::string call_of(const Doing& doing, NumberedOperationName name_of_operation) {
     const memory::Command& command = doing.command;
+    if (doing.call == AwaitedCall::held_object && name_of_operation != nullptr)
+        return std::string(name_of_operation(static_cast<std::uint32_t>(command.operand)));
     if (is_of_team(doing.call) && command.width == awaited_non_blocking_width) {
         return non_blocking_name_of(doing.call);
     }
-    std::string text(name_of(doing.call));
-    if (doing.call != AwaitedCall::fetch) return text;
+    if (doing.call != AwaitedCall::fetch) return std::string(name_of(doing.call));
     if (!is_fetch_of_word(doing)) return "a call of several steps";
-    return text.append(memory::row_of(command.operation).name)
+    return std::string(name_of(doing.call))
+        .append(memory::row_of(command.operation).name)
         .append(std::to_string(command.width));
 }
 

@@ -27,6 +27,9 @@ namespace acp::node {
 // wait_word: waits until a word of the process's own memory changes; source is the word's address
 // in the process, target the value that it is compared with, bytes its value when the thread fell
 // asleep, operation the comparison (WordComparison), width the word's bytes.
+// held_object: a call of a layer above waits for an object that another rank holds. The command is
+// an invoke, and its operation's name that of the call; source is the object's address, target an
+// address of the holder.
 // From send_ch on: a request of a channel; source is an address of its sender, target one of its
 // receiver, width awaited_free_width in a call that frees the channel, else 0. A call on a
 // segmented buffer has the same with width 0. A wait for PM messages, which any rank may send, has
@@ -49,6 +52,7 @@ enum class AwaitedCall : std::uint32_t {
     issue,
     fetch,
     wait_word,
+    held_object,
     send_ch,
     recv_ch,
     free_ch,
@@ -154,8 +158,13 @@ struct Doing {
     friend bool operator==(const Doing&, const Doing&) = default;
 };
 
+// The name of a numbered operation (local/numbered_operation.hpp); "" for an unknown one.
+using NumberedOperationName = std::string_view (*)(std::uint32_t number);
+
 // The call that waits, as the program wrote it: name_of(), or "acp_fetch_add8".
-[[nodiscard]] std::string call_of(const Doing& doing);
+//   name_of_operation  nullptr: a wait for an object is named by AwaitedCall alone
+[[nodiscard]] std::string call_of(const Doing& doing,
+                                  NumberedOperationName name_of_operation = nullptr);
 
 // Reads a slot.   slot < local_procs; now_ns  os::now_ns()
 [[nodiscard]] Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns);
@@ -167,9 +176,6 @@ struct Doing {
 
 // lines for waits on commands, and for ranks with failures; the rest are only counted
 inline constexpr std::size_t described_commands_max = 16;
-
-// The name of a numbered operation (local/numbered_operation.hpp); "" for an unknown one.
-using NumberedOperationName = std::string_view (*)(std::uint32_t number);
 
 // Sentences, one for each group of ranks in the same state: which ranks wait in which call, for how
 // long, and for which ranks; and for each rank how many of its commands failed unreported, with the

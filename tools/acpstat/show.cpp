@@ -232,7 +232,7 @@ tool::Json doings_json(const Gateway& gateway) {
                        {"state", static_cast<std::uint32_t>(doing.state)},
                        {"is_stopped", doing.is_stopped}};
         if (doing.call != node::AwaitedCall::none) {
-            one["call"] = node::call_of(doing);
+            one["call"] = node::call_of(doing, operations::name_of_operation);
             one["waited_ns"] = doing.waited_ns;
         }
         if (doing.call >= node::AwaitedCall::complete) {

@@ -104,6 +104,29 @@ TEST(AwaitedTest, a_wait_for_a_word_is_shown_with_its_address_and_comparison) {
                      "0x7fff12345678 is at least 7 (it held 2)"}));
 }
 
+TEST(AwaitedTest, a_wait_for_an_object_names_the_call_the_object_and_its_holder) {
+    const Segment segment = made(3);
+    join(segment, 1);
+    const memory::GaLayout addresses(3);
+    memory::Command command;
+    command.operation = memory::invoke_operation;
+    command.operand = 77;
+    command.source = addresses.segment_start(0, 0, 1) + 64;
+    command.target = addresses.segment_start(2, 0, 1);
+    AwaitedEntry entry(segment.slot(1));
+    entry.tell(AwaitedCall::held_object, 1'000'000'000, &command);
+    const Doing seen = look_at(segment, 1, 2'500'000'000);
+    EXPECT_EQ(doing_from(to_words(seen)), seen);
+    const std::string rest =
+        " for 1.5 s: rank 2 holds the object at rank 0 (" + base::hex(command.source) + ")";
+    EXPECT_EQ(describe({seen}), (Lines{"rank 1 waits in a call that waits for an object" + rest}));
+    const auto name = [](std::uint32_t number) -> std::string_view {
+        return number == 77 ? "acp_hold" : "";
+    };
+    EXPECT_EQ(describe({seen}, name), (Lines{"rank 1 waits in acp_hold" + rest}));
+    EXPECT_EQ(call_of(seen, name), "acp_hold");
+}
+
 TEST(AwaitedTest, a_step_of_a_call_of_several_is_shown_by_its_effect) {
     const Segment segment = made(3);
     join(segment, 1);
