@@ -27,6 +27,7 @@
 #include <acp/heap.h>
 #include <acp/init.h>
 #include <acp/list.h>
+#include <acp/lock.h>
 #include <acp/map.h>
 #include <acp/memory.h>
 #include <acp/multimap.h>

@@ -103,8 +103,8 @@ Status Allocator::refusal(heap::Freed freed, GlobalAddress address) const {
         case heap::Freed::of_container:
             return {Code::address,
                     place +
-                        ": it is a part of a container or memory of a team, which their calls "
-                        "free"};
+                        ": it is a part of a container, a lock or memory of a team, which their "
+                        "calls free"};
         case heap::Freed::smashed:
             break;
     }

@@ -114,7 +114,7 @@ public:
             }
             const LockWaiter first(place_of(state.head).waiter.load(std::memory_order_seq_cst));
             const bool is_dead = state.is_held() && is_gone(state.holder());
-            if (is_dead || is_granted_now(first, state)) {
+            if (state.waiters != 0 && (is_dead || is_granted_now(first, state))) {
                 (void)step(state, answer.grant, is_gone);
                 continue;
             }
@@ -192,8 +192,7 @@ private:
 
     [[nodiscard]] static bool is_granted_now(const LockWaiter& first,
                                              const LockState& state) noexcept {
-        return state.waiters != 0 && first.ticket == state.head &&
-               first.state == LockWaiterState::granted;
+        return first.ticket == state.head && first.state == LockWaiterState::granted;
     }
 
     [[nodiscard]] LockPlace<Atomic>& place_of(std::uint32_t ticket) const noexcept {

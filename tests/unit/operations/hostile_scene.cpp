@@ -20,6 +20,7 @@ constexpr std::uint32_t lease_lines = 4;
 HeapContent HostileScene::fill(std::uint32_t process) {
     HeapContent content;
     fill_blocks(process, content);
+    fill_locks(process, content);
     fill_lists(process, content);
     fill_tables(process, content);
     fill_sequences(process, content);
@@ -38,6 +39,17 @@ void HostileScene::fill_blocks(std::uint32_t process, HeapContent& content) {
     content.separate = told<std::uint64_t>();
     ask(process, number_of<LendBlock>, bytes_of(ToLend{2'000, 0}));
     content.lent = told<LentBlock>();
+}
+
+void HostileScene::fill_locks(std::uint32_t process, HeapContent& content) {
+    for (std::uint64_t& lock : content.locks) {
+        ask(process, number_of<MakeLock>, bytes_of(LockToMake{64}));
+        lock = told<MadeLock>().lock;
+    }
+    ask(process, number_of<TakeLock>, bytes_of(LockTake{{content.locks[0], 1, 3, 0, 0}, 0, 0}));
+    ask(process, number_of<TakeLock>, bytes_of(LockTake{{content.locks[0], 2, 4, 5, 0}, 0, 1}));
+    EXPECT_EQ(told<LockReply>().outcome, sync::LockOutcome::queued);
+    content.ticket = told<LockReply>().ticket;
 }
 
 void HostileScene::fill_lists(std::uint32_t process, HeapContent& content) {
@@ -123,6 +135,7 @@ std::vector<Request> HostileScene::valid_requests() const {
     add_list_requests(all);
     add_table_requests(all);
     add_sequence_requests(all);
+    add_lock_requests(all);
     add_put_requests(all);
     return all;
 }
@@ -217,6 +230,22 @@ void HostileScene::add_sequence_requests(std::vector<Request>& all) const {
     }
 }
 
+void HostileScene::add_lock_requests(std::vector<Request>& all) const {
+    const HeapContent& held = target_content_;
+    const LockCall holder{held.locks[0], 1, 3, 0, 0};
+    const LockCall waiter{held.locks[0], 2, 4, 5, held.ticket};
+    const std::vector<Request> requests{
+        {number_of<MakeLock>, bytes_of(LockToMake{4})},
+        {number_of<TakeLock>, bytes_of(LockTake{{held.locks[1], 0, 6, 0, 0}, 0, 1})},
+        {number_of<TakeLock>, bytes_of(LockTake{{held.locks[0], 0, 6, 7, 0}, starter_start(), 1})},
+        {number_of<PollLock>, bytes_of(waiter)},
+        {number_of<LeaveLock>, bytes_of(waiter)},
+        {number_of<ReleaseLock>, bytes_of(holder)},
+        {number_of<FreeLock>, bytes_of(LockCall{held.locks[1], 0, 6, 0, 0})},
+    };
+    all.insert(all.end(), requests.begin(), requests.end());
+}
+
 // These operations write to any address that the caller names, like a copy: the valid requests
 // write to the starter memory.
 void HostileScene::add_put_requests(std::vector<Request>& all) const {
@@ -265,11 +294,12 @@ std::vector<std::uint64_t> HostileScene::telling_words() const {
                                      std::uint64_t{1} << 32,
                                      std::uint64_t{1} << 36,
                                      std::uint64_t{1} << 63};
-    words.insert(words.end(),
-                 {start, start + heap_bytes, start + heap_bytes - 16, start - 16, starter_start(),
-                  heap_start(bystander), id, held.separate, held.lent.address, held.lists[0],
-                  held.lists[1], held.record, held.table.table, held.many.table,
-                  held.directory.directory, held.vector.address, held.deque.address});
+    words.insert(
+        words.end(),
+        {start, start + heap_bytes, start + heap_bytes - 16, start - 16, starter_start(),
+         heap_start(bystander), id, held.separate, held.lent.address, held.lists[0], held.lists[1],
+         held.record, held.table.table, held.many.table, held.directory.directory,
+         held.vector.address, held.deque.address, held.locks[0], held.locks[1]});
     for (const std::uint64_t address : {held.separate, held.lists[0], held.record, held.table.table,
                                         held.vector.address, start + heap_bytes + 160}) {
         const list::BlockNumber number = table::number_of(address - start);

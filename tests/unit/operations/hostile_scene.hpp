@@ -21,6 +21,7 @@
 #include "allocator/table_operations.hpp"
 #include "operations/leased_put.hpp"
 #include "operations/library_operations.hpp"
+#include "operations/lock_operations.hpp"
 #include "operations/put_signal.hpp"
 #include "support/hash.hpp"
 #include "unit/local/test_owner.hpp"
@@ -64,6 +65,9 @@ struct HeapContent {
     allocator::DirectoryName directory;
     allocator::SequenceName vector;
     allocator::SequenceName deque;
+    // A held lock for which process 2 waits, and a free one.
+    std::array<std::uint64_t, 2> locks{};
+    std::uint32_t ticket = 0;
 };
 
 class HostileScene {
@@ -157,6 +161,7 @@ private:
 
     HeapContent fill(std::uint32_t process);
     void fill_blocks(std::uint32_t process, HeapContent& content);
+    void fill_locks(std::uint32_t process, HeapContent& content);
     void fill_lists(std::uint32_t process, HeapContent& content);
     void fill_tables(std::uint32_t process, HeapContent& content);
     void fill_sequences(std::uint32_t process, HeapContent& content);
@@ -164,6 +169,7 @@ private:
     void add_list_requests(std::vector<Request>& all) const;
     void add_table_requests(std::vector<Request>& all) const;
     void add_sequence_requests(std::vector<Request>& all) const;
+    void add_lock_requests(std::vector<Request>& all) const;
     void add_put_requests(std::vector<Request>& all) const;
     std::uint64_t walked(const allocator::TableName& name, std::uint32_t process);
     std::uint64_t walked_list(std::uint64_t list, std::uint32_t process);

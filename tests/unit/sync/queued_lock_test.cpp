@@ -214,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(with,
                              return shape.param ? "some_that_give_up" : "all_patient";
                          });
 
-// The death of a process that holds the lock is told to the next holder, once.
+// The next holder after a death gets taken_from_dead, and later holders get taken.
 TEST(QueuedLockTest, the_next_holder_learns_of_the_death_once) {
     for (const bool has_waiter : {false, true}) {
         Scene scene;

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs the steps, and waits between them.
+#include "lock/locks.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <utility>
+
+#include "base/format.hpp"
+#include "data/remote_call.hpp"
+#include "gma/deadline.hpp"
+#include "node/loss.hpp"
+#include "os/clock.hpp"
+
+#include "operations/put_signal.hpp"
+
+namespace acp::lock {
+
+using base::Code;
+using base::Result;
+using base::Status;
+using operations::LockCall;
+using operations::LockReply;
+using sync::LockGrant;
+using sync::LockOutcome;
+
+static_assert(memory::hazard_lines_per_slot == sync::lock_thread_shared + 1);
+static_assert(memory::process_bits_max == sync::lock_process_bits);
+
+namespace {
+
+// A waiter asks the lock's node at least so often.
+constexpr std::int64_t ask_again_ns = 2'000'000'000;
+// While the lock's node does not know yet that the holder died.
+constexpr std::int64_t ask_soon_ns = 1'000'000;
+constexpr std::int64_t long_wait_ns = 2'000'000'000;
+// Each step is repeated when other threads changed the lock 256 times during it.
+constexpr int steps_max = 10'000;
+
+bool has_lock(const LockReply& reply) noexcept {
+    return reply.outcome == LockOutcome::taken || reply.outcome == LockOutcome::taken_from_dead;
+}
+
+LockTaken taken_of(const LockReply& reply) noexcept {
+    return {has_lock(reply), reply.outcome == LockOutcome::taken_from_dead};
+}
+
+}  // namespace
+
+// A word of this process's heap, which a thread of another node sets. If a grant was found without
+// it, that thread may still set it: then the word is never used again.
+class Locks::GrantWord {
+public:
+    static constexpr std::uint64_t bytes = 64;
+
+    explicit GrantWord(data::Allocator& allocator) noexcept : allocator_(allocator) {}
+
+    GrantWord(const GrantWord&) = delete;
+    GrantWord& operator=(const GrantWord&) = delete;
+
+    ~GrantWord() {
+        if (address_ != 0 && !is_abandoned_)
+            (void)allocator_.free(address_, allocator::BlockOwner::separate);
+    }
+
+    // Errors: memory.
+    Status open(const local::Space& space) {
+        auto block =
+            allocator_.allocate(space.process(), bytes, bytes, allocator::BlockOwner::separate);
+        if (!block.is_ok()) return std::move(block).failure();
+        address_ = block.value();
+        char* place = nullptr;
+        (void)space.view().find_direct(address_, sizeof *word_, place);
+        word_ = reinterpret_cast<std::atomic<std::uint64_t>*>(place);
+        word_->store(0, std::memory_order_relaxed);
+        return {};
+    }
+
+    void abandon() noexcept { is_abandoned_ = value() == 0; }
+
+    [[nodiscard]] GlobalAddress address() const noexcept { return address_; }
+
+    // seq_cst: after the announcement of the sleep; partner: operations::SetSignal
+    [[nodiscard]] std::uint64_t value() const noexcept {
+        return word_ != nullptr ? word_->load(std::memory_order_seq_cst) : 0;
+    }
+
+private:
+    data::Allocator& allocator_;
+    GlobalAddress address_ = 0;
+    std::atomic<std::uint64_t>* word_ = nullptr;
+    bool is_abandoned_ = false;
+};
+
+// A thread in the queue of a lock.
+struct Locks::Waiting {
+    LockCall call;
+    GrantWord& grant_word;  // has memory if the lock is on another node
+    bool is_here = false;
+    LockReply last;  // the latest answer about the lock
+    gma::Deadline deadline;
+};
+
+// On the lock's node: the lock is the waiter's, or another waiter must be notified. From another
+// node: the grant word is set, or a process died since the last answer.
+class Locks::LockCondition final : public gma::Condition {
+public:
+    LockCondition(Locks& locks, Waiting& waiting) noexcept
+        : locks_(locks), waiting_(waiting), deaths_(deaths()) {}
+
+    gma::LookResult look() override {
+        if (waiting_.grant_word.value() != 0) return gma::LookResult::all;
+        if (!waiting_.is_here)
+            return deaths() != deaths_ ? gma::LookResult::all : gma::LookResult::nothing;
+        auto reply = locks_.run<operations::PollLock>(waiting_.call, waiting_.call);
+        if (!reply.is_ok()) return gma::LookResult::all;
+        waiting_.last = reply.value();
+        const bool must_return = waiting_.last.outcome != LockOutcome::queued ||
+                                 waiting_.last.next != LockGrant::no_process;
+        return must_return ? gma::LookResult::all : gma::LookResult::nothing;
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        const local::Space& space = locks_.gma_.space();
+        const std::uint32_t holder = waiting_.last.holder;
+        memory::Command told;
+        told.operation = memory::invoke_operation;
+        told.operand = local::operation_number<operations::TakeLock>;
+        told.source = waiting_.call.lock;
+        told.target =
+            holder < space.segment().shape().procs ? locks_.allocator_.start_of(holder) : 0;
+        entry.tell(node::AwaitedCall::held_object, since_ns, &told);
+    }
+
+private:
+    [[nodiscard]] std::uint32_t deaths() const noexcept {
+        return locks_.gma_.space().segment().control().deaths.load(std::memory_order_acquire);
+    }
+
+    Locks& locks_;
+    Waiting& waiting_;
+    std::uint32_t deaths_;
+};
+
+Locks::Locks(gma::Gma& gma, data::Allocator& allocator) noexcept
+    : gma_(gma), allocator_(allocator) {}
+
+std::string Locks::name_of(std::uint32_t process) const {
+    return gma_.space().owner_name(allocator_.start_of(process));
+}
+
+bool Locks::is_gone(std::uint32_t process) const noexcept {
+    const node::Segment& segment = gma_.space().segment();
+    return process < segment.shape().procs && node::is_gone(segment, process);
+}
+
+LockCall Locks::call_on(GlobalAddress lock) {
+    const memory::HazardLine* const line = gma_.hazards().own_line();
+    LockCall call;
+    call.lock = lock;
+    call.process = gma_.space().process();
+    call.thread = line != nullptr ? gma_.hazards().index_of(*line) : sync::lock_thread_shared;
+    return call;
+}
+
+// Runs one step of a lock, until other threads let it.
+template <typename Operation>
+Result<LockReply> Locks::run(const typename Operation::Input& input, const LockCall& call) {
+    const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(call.lock));
+    for (int i = 0; i < steps_max; ++i) {
+        auto returned = data::RemoteCall<Operation>(gma_, allocator_).run(process, input);
+        if (!returned.is_ok()) {
+            Status failure = std::move(returned).failure();
+            if (failure.code() != Code::stale && failure.code() != Code::address) return failure;
+            return Status::worded(failure.code(), [&] {
+                return "there is no lock at global address " + base::hex(call.lock) + " of " +
+                       name_of(process) + ": it was freed, or no acp_create_lock returned it";
+            });
+        }
+        if (returned.value().output.outcome != LockOutcome::again) return returned.value().output;
+    }
+    return Status(Code::limit, "other threads change the lock all the time");
+}
+
+Result<std::uint32_t> Locks::owner_of(GlobalAddress lock) const {
+    return allocator_.owner_of(lock);
+}
+
+Result<GlobalAddress> Locks::make(std::uint32_t process) {
+    constexpr std::uint32_t places_least = 64;
+    const std::uint32_t procs = gma_.space().segment().shape().procs;
+    // Places for a thread of each process, and for some more.
+    const std::uint64_t places =
+        std::min(std::bit_ceil(procs + places_least / 2), sync::lock_places_max);
+    const operations::LockToMake request{std::max<std::uint64_t>(places, places_least)};
+    auto made = data::RemoteCall<operations::MakeLock>(gma_, allocator_).run(process, request);
+    if (!made.is_ok()) return std::move(made).failure();
+    if (made.value().output.lock == 0) return allocator_.no_room(process, 0);
+    return made.value().output.lock;
+}
+
+Result<LockTaken> Locks::take(GlobalAddress lock,
+                              std::int64_t timeout_ns,
+                              const LongWait& tell_long_wait) {
+    auto owner = owner_of(lock);
+    if (!owner.is_ok()) return std::move(owner).failure();
+    GrantWord grant_word(allocator_);
+    const bool is_here = gma_.space().is_on_node(owner.value());
+    Waiting waiting{call_on(lock), grant_word, is_here, {}, {}};
+    if (!is_here && timeout_ns != 0) {
+        auto status = grant_word.open(gma_.space());
+        if (!status.is_ok()) return status;
+        waiting.call.serial =
+            grant_word.address() / GrantWord::bytes % (1U << sync::lock_serial_bits);
+    }
+    auto reply = run<operations::TakeLock>(
+        {waiting.call, grant_word.address(), timeout_ns != 0 ? 1U : 0U}, waiting.call);
+    if (!reply.is_ok()) return std::move(reply).failure();
+    waiting.last = reply.value();
+    switch (waiting.last.outcome) {
+        case LockOutcome::taken:
+        case LockOutcome::taken_from_dead:
+            return taken_of(waiting.last);
+        case LockOutcome::own:
+            return Status(Code::state, "the calling thread holds the lock already");
+        case LockOutcome::full:
+            return Status(Code::limit, "as many threads wait for the lock as its queue has places");
+        case LockOutcome::queued:
+            break;
+        default:
+            notify_next(waiting.last);
+            return LockTaken{};
+    }
+    waiting.deadline = gma::Deadline(timeout_ns);
+    waiting.call.ticket = waiting.last.ticket;
+    notify_next(waiting.last);
+    return wait(waiting, tell_long_wait);
+}
+
+Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) {
+    const std::uint64_t began_ns = os::now_ns();
+    bool is_told = tell_long_wait == nullptr;
+    for (;;) {
+        // The holder's death is known here, and perhaps not yet on the lock's node.
+        const bool is_dead = !waiting.is_here && is_gone(waiting.last.holder);
+        std::int64_t slice_ns = is_dead ? ask_soon_ns : ask_again_ns;
+        if (const std::int64_t left_ns = waiting.deadline.left_ns(); left_ns >= 0)
+            slice_ns = std::min(slice_ns, left_ns);
+        LockCondition condition(*this, waiting);
+        (void)gma_.wait_until(condition, slice_ns);
+        if (waiting.grant_word.value() != 0)
+            return LockTaken{true, waiting.grant_word.value() == operations::lock_granted_by_death};
+        auto reply = run<operations::PollLock>(waiting.call, waiting.call);
+        if (!reply.is_ok()) {
+            waiting.grant_word.abandon();
+            return std::move(reply).failure();
+        }
+        notify_next(waiting.last);
+        waiting.last = reply.value();
+        notify_next(waiting.last);
+        if (has_lock(waiting.last)) {
+            waiting.grant_word.abandon();
+            return taken_of(waiting.last);
+        }
+        if (waiting.deadline.is_past()) return leave(waiting);
+        const auto waited_ns = static_cast<std::int64_t>(os::now_ns() - began_ns);
+        if (!is_told && waited_ns >= long_wait_ns) {
+            is_told = true;
+            const auto owner =
+                static_cast<std::uint32_t>(gma_.space().layout().process(waiting.call.lock));
+            tell_long_wait(waited_ns, name_of(waiting.last.holder) + " releases lock " +
+                                          base::hex(waiting.call.lock) + " of " + name_of(owner));
+        }
+    }
+}
+
+// The time is over.
+Result<LockTaken> Locks::leave(Waiting& waiting) {
+    auto reply = run<operations::LeaveLock>(waiting.call, waiting.call);
+    if (!reply.is_ok()) {
+        waiting.grant_word.abandon();
+        return std::move(reply).failure();
+    }
+    notify_next(reply.value());
+    if (has_lock(reply.value())) waiting.grant_word.abandon();
+    return taken_of(reply.value());
+}
+
+Status Locks::release(GlobalAddress lock) {
+    auto owner = owner_of(lock);
+    if (!owner.is_ok()) return std::move(owner).failure();
+    const LockCall call = call_on(lock);
+    auto reply = run<operations::ReleaseLock>(call, call);
+    if (!reply.is_ok()) return std::move(reply).failure();
+    if (reply.value().outcome == LockOutcome::released) {
+        notify_next(reply.value());
+        return {};
+    }
+    const std::uint32_t holder = reply.value().holder;
+    if (holder == LockGrant::no_process) return {Code::state, "no thread holds the lock"};
+    return {Code::state,
+            holder == call.process
+                ? "another thread of this rank holds the lock"
+                : "the calling thread does not hold the lock: " + name_of(holder) + " does"};
+}
+
+Status Locks::free(GlobalAddress lock) {
+    auto owner = owner_of(lock);
+    if (!owner.is_ok()) return std::move(owner).failure();
+    const LockCall call = call_on(lock);
+    auto reply = run<operations::FreeLock>(call, call);
+    if (!reply.is_ok()) return std::move(reply).failure();
+    if (reply.value().outcome == LockOutcome::released) return {};
+    const std::uint32_t holder = reply.value().holder;
+    return {Code::state,
+            holder == LockGrant::no_process
+                ? "a thread takes the lock at this moment"
+                : "the lock is held by " + name_of(holder) + "; it is freed after acp_unlock"};
+}
+
+// Notifies a waiter of another node that the lock is its. If it is gone, the next waiter finds that.
+void Locks::notify_next(const LockReply& reply) {
+    if (reply.next >= gma_.space().segment().shape().procs) return;
+    const operations::PutSignal put{reply.grant_word, reply.grant_word, reply.value};
+    gma::Invocation call;
+    call.process = reply.next;
+    call.operation = operations::put_signal_set_number;
+    call.arguments = data::wire_of(put);
+    (void)data::ask(gma_, call);
+}
+
+}  // namespace acp::lock

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How threads take locks, wait for them and release them (acp_lock(3)): each step is one typed
+// operation on the lock (operations/lock_operations.hpp), run by the calling thread on its own
+// node, in one round trip on another one. A waiter on the lock's node polls the lock, and sleeps on
+// the bell of its process; a waiter of another node sleeps until the thread that releases the lock
+// sets its grant word, in its own heap, and asks the lock's node only after a death, and every 2 s.
+// So a waiter loses nothing if the thread dies or stops that gave it the lock. Any thread.
+// Reasons: ADR 0041. Tests: tests/lock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "gma/gma.hpp"
+
+#include "operations/lock_operations.hpp"
+
+namespace acp::lock {
+
+using memory::GlobalAddress;
+
+// How taking a lock ended.
+struct LockTaken {
+    bool has_lock = false;  // false: another thread held it for all of the time
+    bool has_died = false;  // the holder before died and had not released it
+};
+
+// Called once, by a thread that has waited for 2 s, with the time and "rank 1 releases lock 0x.. of
+// rank 0".
+using LongWait = std::function<void(std::int64_t waited_ns, const std::string& until)>;
+
+// Runs change(head) on a lock that the calling thread reaches by loads and stores. False: it has not
+// changed the lock, and the caller takes the long way. Calls no function but change().
+//   line  of the calling thread, free
+template <typename Change>
+[[nodiscard, gnu::always_inline]] inline bool change_at_once(const local::View& view,
+                                                             memory::HazardLine& line,
+                                                             GlobalAddress lock,
+                                                             const Change& change) noexcept {
+    using Head = sync::LockHead<>;
+    memory::enter<memory::HazardFence::compiler>(line, lock, lock);
+    char* place = nullptr;
+    bool is_changed = false;
+    if (lock % alignof(Head) == 0 && view.find_direct(lock, sizeof(Head), place)) [[likely]] {
+        auto& head = *reinterpret_cast<Head*>(place);
+        // acquire: the lock is made; partner: operations::MakeLock::run
+        is_changed = head.mark.load(std::memory_order_acquire) == operations::mark_of_lock(lock) &&
+                     change(head);
+    }
+    memory::leave(line);
+    return is_changed;
+}
+
+class Locks {
+public:
+    //   both outlive this
+    Locks(gma::Gma& gma, data::Allocator& allocator) noexcept;
+
+    // Makes a free lock in the heap of a process (< procs). Errors: memory, unsupported, peer.
+    base::Result<GlobalAddress> make(std::uint32_t process);
+
+    // Takes a lock.   timeout_ns  0: does not wait; < 0: waits for ever
+    // Errors: stale (no lock, or freed), address, limit (too many waiters), state (the calling
+    // thread holds it), memory, peer (the lock's node is lost). Then the caller has not the lock.
+    base::Result<LockTaken> take(GlobalAddress lock,
+                                 std::int64_t timeout_ns,
+                                 const LongWait& tell_long_wait);
+
+    // Releases a lock that the calling thread holds. Errors: stale, address, state (it does not
+    // hold it), peer.
+    base::Status release(GlobalAddress lock);
+
+    // Frees a lock. Errors: stale, address, state (it is held or awaited), peer.
+    base::Status free(GlobalAddress lock);
+
+private:
+    class GrantWord;
+    class LockCondition;
+    struct Waiting;
+
+    template <typename Operation>
+    base::Result<operations::LockReply> run(const typename Operation::Input& input,
+                                            const operations::LockCall& call);
+    base::Result<LockTaken> wait(Waiting& waiting, const LongWait& tell_long_wait);
+    base::Result<LockTaken> leave(Waiting& waiting);
+    base::Result<std::uint32_t> owner_of(GlobalAddress lock) const;
+    [[nodiscard]] operations::LockCall call_on(GlobalAddress lock);
+    void notify_next(const operations::LockReply& reply);
+    [[nodiscard]] bool is_gone(std::uint32_t process) const noexcept;
+    [[nodiscard]] std::string name_of(std::uint32_t process) const;
+
+    gma::Gma& gma_;
+    data::Allocator& allocator_;
+};
+
+}  // namespace acp::lock

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds the lock in the heap, runs one step of it, and notifies the waiter that got it.
+#include "operations/lock_operations.hpp"
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include "node/loss.hpp"
+#include "node/wait.hpp"
+
+namespace acp::operations {
+
+namespace {
+
+using base::Code;
+using heap::Offset;
+using sync::LockAnswer;
+using sync::LockGrant;
+using sync::LockOutcome;
+using sync::LockParty;
+using sync::QueuedLock;
+
+using Head = sync::LockHead<>;
+using Place = sync::LockPlace<>;
+
+std::uint64_t bytes_of(std::uint64_t places) noexcept {
+    return sizeof(Head) + places * sizeof(Place);
+}
+
+char* memory_at(OwnedLocks& owner, Offset block) noexcept {
+    const local::Space& space = owner.space();
+    const std::uint32_t slot = space.slot_of(owner.heap().heap().process());
+    return space.segment().claimed(slot, node::heap_blocks) + block;
+}
+
+// A lock that an operation has found.
+struct FoundLock {
+    Head* head = nullptr;
+    Offset block = heap::no_block;
+    std::uint32_t places = 0;
+
+    [[nodiscard]] QueuedLock<> lock() const noexcept {
+        return {*head, reinterpret_cast<Place*>(head + 1), places};
+    }
+};
+
+Code find(OwnedLocks& owner, std::uint64_t address, FoundLock& found) noexcept {
+    const Offset block = owner.heap().offset_of(address);
+    const std::uint64_t limit = owner.heap().heap().limit_bytes();
+    if (block == heap::no_block || block % alignof(Head) != 0 || block > limit - sizeof(Head))
+        return Code::address;
+    auto* const head = reinterpret_cast<Head*>(memory_at(owner, block));
+    // acquire: the lock is made; partner: MakeLock::run
+    if (head->mark.load(std::memory_order_acquire) != mark_of_lock(address)) return Code::stale;
+    const std::uint64_t places = head->places.load(std::memory_order_relaxed);
+    const bool is_sound = std::has_single_bit(places) && places <= sync::lock_places_max &&
+                          bytes_of(places) <= limit - block;
+    if (!is_sound) return Code::stale;
+    found = {head, block, static_cast<std::uint32_t>(places)};
+    return Code::ok;
+}
+
+LockParty party_of(const LockCall& call) noexcept {
+    return {call.process, call.thread, call.serial};
+}
+
+// Rings a waiter of this node that has the lock now; one of another node is left to the caller.
+void answer_with(const OwnedLocks& owner, const LockAnswer& answer, LockReply& reply) noexcept {
+    reply.outcome = answer.outcome;
+    reply.ticket = answer.ticket;
+    reply.holder = answer.holder;
+    const LockGrant& grant = answer.grant;
+    const local::Space& space = owner.space();
+    if (grant.process >= space.segment().shape().procs) return;  // no waiter got the lock
+    if (space.is_on_node(grant.process)) {
+        // After the change of the lock, by seq_cst; partner: Bell::announce() of the sleeper
+        node::ring_bell_after_rmw(
+            space.segment().slot(space.slot_of(grant.process)).door.waiter_bell);
+    } else {
+        reply.next = grant.process;
+        reply.grant_word = grant.grant_word;
+        reply.value = grant.died != 0 ? lock_granted_by_death : lock_granted;
+    }
+}
+
+// Runs step(lock, is_gone) on the lock of a call.
+template <typename Step>
+Code run_step(OwnedLocks& owner,
+              const LockCall& call,
+              LockReply& reply,
+              const Step& step) noexcept {
+    FoundLock found;
+    if (const Code code = find(owner, call.lock, found); code != Code::ok) return code;
+    const node::Segment& segment = owner.space().segment();
+    const auto is_gone = [&segment](std::uint32_t process) {
+        return process >= segment.shape().procs || node::is_gone(segment, process);
+    };
+    QueuedLock<> lock = found.lock();
+    const LockAnswer answer = step(lock, is_gone);
+    answer_with(owner, answer, reply);
+    return answer.outcome == LockOutcome::freed ? Code::stale : Code::ok;
+}
+
+const LockCall& call_in(const LockCall& input) noexcept {
+    return input;
+}
+
+const LockCall& call_in(const LockTake& input) noexcept {
+    return input.call;
+}
+
+}  // namespace
+
+template <typename InputType>
+Code LockOperation<InputType>::check(const Call& call, const local::OwnerShape& shape) noexcept {
+    const LockCall& fields = call_in(call.input);
+    if (shape.heap_bytes == 0) return Code::unsupported;
+    const bool is_sound = fields.process < shape.procs &&
+                          fields.thread <= sync::lock_thread_shared &&
+                          fields.serial < 1U << sync::lock_serial_bits &&
+                          fields.ticket < 1U << sync::lock_ticket_bits;
+    return is_sound ? Code::ok : Code::argument;
+}
+
+template <typename InputType>
+std::string LockOperation<InputType>::places_of(const Input& input) {
+    return "the lock is " + local::Space::range_name(call_in(input).lock, sizeof(Head));
+}
+
+template struct LockOperation<LockCall>;
+template struct LockOperation<LockTake>;
+
+Code MakeLock::check(const Call& call, const local::OwnerShape& shape) noexcept {
+    if (shape.heap_bytes == 0) return Code::unsupported;
+    const bool is_sound = std::has_single_bit(call->places) && call->places >= 4 &&
+                          call->places <= sync::lock_places_max;
+    return is_sound ? Code::ok : Code::argument;
+}
+
+Code MakeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    allocator::OwnedHeap& heap = owner.heap();
+    const std::uint64_t bytes = bytes_of(call->places);
+    const Offset block =
+        heap.heap().allocate(heap.thread(), bytes, alignof(Head), allocator::BlockOwner::separate);
+    if (block == heap::no_block) return Code::ok;
+    auto* const head = reinterpret_cast<Head*>(memory_at(owner, block));
+    std::memset(static_cast<void*>(head), 0, bytes);
+    head->places.store(call->places, std::memory_order_relaxed);
+    FoundLock{head, block, static_cast<std::uint32_t>(call->places)}.lock().make();
+    reply->lock = heap.address_of(block);
+    head->mark.store(mark_of_lock(reply->lock), std::memory_order_release);  // partner: find()
+    return Code::ok;
+}
+
+Code TakeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    return run_step(owner, call->call, reply.output, [&](auto& lock, const auto& is_gone) {
+        return lock.take(party_of(call->call), call->may_wait != 0, call->grant_word, is_gone);
+    });
+}
+
+Code PollLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    return run_step(owner, call.input, reply.output, [&](auto& lock, const auto& is_gone) {
+        return lock.poll(party_of(call.input), call->ticket, is_gone);
+    });
+}
+
+Code LeaveLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    return run_step(owner, call.input, reply.output, [&](auto& lock, const auto& is_gone) {
+        return lock.leave(party_of(call.input), call->ticket, is_gone);
+    });
+}
+
+Code ReleaseLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    return run_step(owner, call.input, reply.output, [&](auto& lock, const auto& is_gone) {
+        return lock.release(party_of(call.input), is_gone);
+    });
+}
+
+Code FreeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    const Code code =
+        run_step(owner, call.input, reply.output, [](auto& lock, const auto& is_gone) {
+            LockAnswer answer;
+            const bool is_retired = lock.retire(answer.holder, is_gone);
+            answer.outcome = is_retired ? LockOutcome::released : LockOutcome::held;
+            return answer;
+        });
+    if (code != Code::ok || reply->outcome != LockOutcome::released) return code;
+    allocator::OwnedHeap& heap = owner.heap();
+    const Offset block = heap.offset_of(call->lock);
+    reinterpret_cast<Head*>(memory_at(owner, block))->mark.store(0, std::memory_order_relaxed);
+    (void)heap.heap().free(heap.thread(), block, allocator::BlockOwner::separate);
+    return Code::ok;
+}
+
+}  // namespace acp::operations

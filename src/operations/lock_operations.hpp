@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Locks in the heap of a process as typed operations (local/typed_operation.hpp): a process of the
+// same node runs them itself, the gateway of the owner's node runs them for other nodes, so a free
+// lock is taken in one round trip. The lock is sync::QueuedLock in a separate block of the heap.
+// An operation that gives the lock to a waiter of this node rings that process's bell; for a waiter
+// of another node the caller gets the address of its grant word, which the caller sets (SetSignal);
+// bytes that the lock guards may be written before it by the same operation. Any thread.
+// Tests: tests/unit/sync/queued_lock_test.cpp, tests/lock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "local/typed_operation.hpp"
+#include "sync/queued_lock.hpp"
+
+#include "allocator/heap_operations.hpp"
+
+namespace acp::operations {
+
+// The first word of a lock at a global address.
+[[nodiscard]] constexpr std::uint64_t mark_of_lock(std::uint64_t address) noexcept {
+    constexpr std::uint64_t mark_of_locks = 0x6b636f6c'20504341;  // "ACP lock"
+    return mark_of_locks ^ address;
+}
+
+// The heap of a lock while an operation of the calling thread runs on it.
+class OwnedLocks {
+public:
+    explicit OwnedLocks(local::OperationContext& context) noexcept
+        : space_(context.space()), heap_(context) {}
+
+    //   heap    of a process of this node
+    //   thread  the caller's number among the threads of its process
+    OwnedLocks(const local::Space& space, allocator::NodeHeap& heap, std::uint32_t thread) noexcept
+        : space_(space), heap_(space, heap, thread) {}
+
+    [[nodiscard]] const local::Space& space() const noexcept { return space_; }
+
+    [[nodiscard]] allocator::OwnedHeap& heap() noexcept { return heap_; }
+
+private:
+    const local::Space& space_;
+    allocator::OwnedHeap heap_;
+};
+
+// The answer of an operation on a lock.
+struct LockReply {
+    sync::LockOutcome outcome = sync::LockOutcome::again;
+    std::uint32_t ticket = 0;                            // the caller has it if queued
+    std::uint32_t holder = sync::LockGrant::no_process;  // the process that holds the lock
+    // If the step gave the lock to a process of another node: that process. The caller sets its word
+    // at `grant_word` to `value`.
+    std::uint32_t next = sync::LockGrant::no_process;
+    std::uint64_t grant_word = 0;
+    std::uint64_t value = 0;
+};
+
+// The value of the grant word of a waiter of another node that has the lock.
+inline constexpr std::uint64_t lock_granted = std::uint64_t{1} << 32U;
+inline constexpr std::uint64_t lock_granted_by_death = lock_granted | 1U;
+
+// A thread and the lock that it names.
+struct LockCall {
+    std::uint64_t lock = 0;
+    std::uint32_t process = 0;  // the caller's index in the job
+    std::uint32_t thread = 0;   // see sync::LockParty, like the next
+    std::uint32_t serial = 0;
+    std::uint32_t ticket = 0;  // the caller has it if it waits
+};
+
+struct LockTake {
+    LockCall call;
+    std::uint64_t grant_word = 0;  // address, of a caller of another node; else 0
+    std::uint64_t may_wait = 0;
+};
+
+// The base of operations on a lock. Codes of a run: address (no place for a lock), stale (there is
+// none).
+template <typename InputType>
+struct LockOperation {
+    using Owner = OwnedLocks;
+    using Input = InputType;
+    using Output = LockReply;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static std::string places_of(const Input& input);
+};
+
+struct LockToMake {
+    std::uint64_t places = 0;  // a power of two, 4 .. sync::lock_places_max
+};
+
+struct MadeLock {
+    std::uint64_t lock = 0;  // address; 0: there was no room
+};
+
+struct MakeLock {
+    static constexpr local::OperationName name{"lock.make", "acp_create_lock"};
+    using Owner = OwnedLocks;
+    using Input = LockToMake;
+    using Output = MadeLock;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// Takes the lock, or joins its queue.
+struct TakeLock : LockOperation<LockTake> {
+    static constexpr local::OperationName name{"lock.take", "acp_lock"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// Says whether a waiter has the lock, and completes what dead processes have begun.
+struct PollLock : LockOperation<LockCall> {
+    static constexpr local::OperationName name{"lock.poll", "acp_lock"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// Takes a waiter out of the queue.
+struct LeaveLock : LockOperation<LockCall> {
+    static constexpr local::OperationName name{"lock.leave", "acp_lock_timeout"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+struct ReleaseLock : LockOperation<LockCall> {
+    static constexpr local::OperationName name{"lock.release", "acp_unlock"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// Frees a lock. Outcome held: it is held or awaited.
+struct FreeLock : LockOperation<LockCall> {
+    static constexpr local::OperationName name{"lock.free", "acp_free_lock"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+inline constexpr const auto& lock_operations =
+    local::rows_of<MakeLock, TakeLock, PollLock, LeaveLock, ReleaseLock, FreeLock>;
+
+}  // namespace acp::operations

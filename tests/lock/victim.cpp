@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program whose ranks take a lock. Each holder checks that it is alone, and that the words
+// which the lock guards are as the holder before left them.
+#include <atomic>
+#include <sched.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
+#include <acp.h>
+
+#include "lock/kill_board.hpp"
+#include "support/random.hpp"
+#include "support/victim_rank.hpp"
+
+namespace acp::test {
+namespace {
+
+constexpr std::uint64_t entries_after_kill = 60;
+constexpr std::uint64_t entries_counted = 400;
+constexpr std::int64_t hurry_ns = 30'000;
+
+class Worker : VictimRank<LockNote> {
+public:
+    explicit Worker(KillBoard& board)
+        : VictimRank(board.ranks[acp_rank()]),
+          board_(board),
+          rank_(acp_rank()),
+          random_(board.seed + static_cast<std::uint64_t>(rank_)) {}
+
+    int run() {
+        note_.process.store(getpid(), std::memory_order_relaxed);
+        if (rank_ == 0) board_.lock.store(acp_create_lock(board_.home).ga);
+        must(acp_sync() == 0, "acp_sync");
+        lock_ = {board_.lock.load()};
+        must(lock_.ga != ACP_GA_NULL, "acp_create_lock");
+        switch (board_.task) {
+            case LockTask::contend:
+                contend();
+                break;
+            case LockTask::count:
+                count();
+                break;
+            case LockTask::hold:
+                hold();
+                break;
+            case LockTask::calls:
+                calls();
+                break;
+        }
+        enter(LockPhase::done);
+        await_others();
+        if (rank_ == first_survivor()) end_lock();
+        (void)acp_finalize();
+        return exit_status();
+    }
+
+private:
+    void enter(LockPhase phase) { note_.phase.store(phase, std::memory_order_release); }
+
+    [[nodiscard]] bool is_struck() const {
+        return board_.is_struck.load(std::memory_order_acquire) != 0;
+    }
+
+    [[nodiscard]] bool is_gone(int rank) const {
+        return board_.task == LockTask::contend && rank == board_.victim;
+    }
+
+    [[nodiscard]] int first_survivor() const { return is_gone(0) ? 1 : 0; }
+
+    void await_others() {
+        for (int rank = 0; rank < kill_ranks; ++rank) {
+            while (!is_gone(rank) &&
+                   board_.ranks[rank].phase.load(std::memory_order_acquire) != LockPhase::done) {
+                usleep(200);  // lint: a pause between looks
+            }
+        }
+    }
+
+    // Takes the lock by one of the three calls.
+    int take() {
+        const auto way = random_.below(4);
+        int result = ACP_NONE;
+        while (result == ACP_NONE) {
+            result = way == 0   ? acp_try_lock(lock_)
+                     : way == 1 ? acp_lock_timeout(lock_, hurry_ns)
+                                : acp_lock(lock_);
+            if (result == ACP_NONE) sched_yield();
+        }
+        must(result >= 0, "taking the lock");
+        return result;
+    }
+
+    void be_inside(bool has_died) {
+        const std::int32_t before = board_.inside.exchange(rank_ + 1, std::memory_order_relaxed);
+        const bool was_victim = has_died && before == board_.victim + 1;
+        must(before == 0 || was_victim, "rank " + std::to_string(before - 1) + " is inside, died " +
+                                            std::to_string(has_died ? 1 : 0));
+        const std::uint64_t value = board_.first.load(std::memory_order_relaxed);
+        must(has_died || board_.second.load(std::memory_order_relaxed) == value,
+             "the words of the holder before differ");
+        board_.first.store(value + 1, std::memory_order_relaxed);
+        if (random_.chance(10)) sched_yield();
+        board_.second.store(value + 1, std::memory_order_relaxed);
+        board_.inside.store(0, std::memory_order_relaxed);
+        note_.entries.fetch_add(1, std::memory_order_relaxed);
+        if (has_died) note_.deaths_told.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    void enter_once() {
+        const int taken = take();
+        if (taken < 0) return;
+        be_inside(taken == 1);
+        must(acp_unlock(lock_) == 0, "acp_unlock");
+    }
+
+    void contend() {
+        enter(LockPhase::working);
+        while (!is_struck() && is_all_right()) enter_once();
+        for (std::uint64_t i = 0; i < entries_after_kill && is_all_right(); ++i) enter_once();
+    }
+
+    void count() {
+        enter(LockPhase::working);
+        for (std::uint64_t i = 0; i < entries_counted && is_all_right(); ++i) enter_once();
+    }
+
+    void hold() {
+        if (rank_ == board_.victim) {
+            must(acp_lock(lock_) == 0, "acp_lock");
+            enter(LockPhase::holding);
+            while (board_.is_over.load(std::memory_order_acquire) == 0)
+                usleep(200);  // lint: a pause between looks
+            must(acp_unlock(lock_) == 0, "acp_unlock");
+            return;
+        }
+        while (board_.ranks[board_.victim].phase.load(std::memory_order_acquire) <
+               LockPhase::holding) {
+            usleep(200);  // lint: a pause between looks
+        }
+        must(acp_try_lock(lock_) == ACP_NONE, "acp_try_lock of a held lock");
+        must(acp_lock_timeout(lock_, hurry_ns) == ACP_NONE, "acp_lock_timeout of a held lock");
+        enter(LockPhase::working);
+        enter_once_by_waiting();
+    }
+
+    void enter_once_by_waiting() {
+        const int taken = acp_lock(lock_);
+        must(taken == 0, "acp_lock");
+        be_inside(false);
+        must(acp_unlock(lock_) == 0, "acp_unlock");
+    }
+
+    void fails_with(int result, int code, const std::string& what) {
+        must(result == -1 && acp_errno() == code,
+             what + " gave " + std::to_string(result) + ", " + std::to_string(acp_errno()));
+        acp_clear_errno();
+    }
+
+    void calls() {
+        enter(LockPhase::working);
+        if (rank_ != 0) return;
+        fails_with(acp_unlock(lock_), ACP_ERR_STATE, "acp_unlock of a free lock");
+        must(acp_try_lock(lock_) == 0, "acp_try_lock");
+        fails_with(acp_lock(lock_), ACP_ERR_STATE, "acp_lock of an own lock");
+        fails_with(acp_free_lock(lock_), ACP_ERR_STATE, "acp_free_lock of a held lock");
+        const int freed = acp_free(lock_.ga);
+        must(std::string(acp_error_message()).find("a lock") != std::string::npos,
+             "the message of acp_free");
+        fails_with(freed, ACP_ERR_ADDRESS, "acp_free of a lock");
+        int of_thread = 0;
+        std::thread([&] { of_thread = acp_unlock(lock_); }).join();
+        must(of_thread == -1, "acp_unlock by another thread");
+        std::atomic<bool> is_late{false};
+        std::thread waiter([&] {
+            must(acp_lock_timeout(lock_, hurry_ns) == ACP_NONE, "the time is over");
+            is_late.store(true);
+            must(acp_lock(lock_) == 0, "acp_lock by a thread that waits");
+            must(acp_unlock(lock_) == 0, "its acp_unlock");
+        });
+        while (!is_late.load()) sched_yield();
+        must(acp_unlock(lock_) == 0, "acp_unlock");
+        waiter.join();
+        must(acp_create_lock(kill_ranks).ga == ACP_GA_NULL && acp_errno() == ACP_ERR_ARGUMENT,
+             "acp_create_lock on no rank");
+        const acp_lock_t other = acp_create_lock(board_.home);
+        must(acp_lock(other) == 0 && acp_unlock(other) == 0, "another lock");
+        must(acp_free_lock(other) == 0, "acp_free_lock");
+        fails_with(acp_lock(other), ACP_ERR_STALE, "acp_lock of a freed lock");
+        fails_with(acp_free_lock(other), ACP_ERR_STALE, "acp_free_lock of a freed lock");
+        fails_with(acp_try_lock({ACP_GA_NULL}), ACP_ERR_ADDRESS, "acp_try_lock of no lock");
+        fails_with(acp_try_lock({lock_.ga + 64}), ACP_ERR_STALE, "acp_try_lock inside a lock");
+        fails_with(acp_unlock({acp_query_starter_ga(board_.home)}), ACP_ERR_ADDRESS,
+                   "acp_unlock of starter memory");
+    }
+
+    // The lock of a dead holder comes free here at the latest.
+    void end_lock() {
+        const int taken = acp_lock(lock_);
+        must(taken >= 0, "the last acp_lock");
+        must(acp_unlock(lock_) == 0, "the last acp_unlock");
+        must(acp_free_lock(lock_) == 0, "acp_free_lock");
+        must(acp_heap_check(board_.home) == 0, "acp_heap_check");
+    }
+
+    KillBoard& board_;
+    acp_lock_t lock_{ACP_GA_NULL};
+    int rank_;
+    Random random_;
+};
+
+}  // namespace
+}  // namespace acp::test
+
+int main(int argc, char** argv) {
+    return acp::test::run_victim<acp::test::KillBoard, acp::test::Worker>(argc, argv, "a lock");
+}
