@@ -159,7 +159,7 @@ struct HeapFill {
     std::uint64_t limit = 0;
 };
 
-// Reads one word for each area, where MeasureHeap walks over all units.
+// Reads one word for each of some areas, where MeasureHeap walks over all units.
 struct EstimateFill : HeapOperation<EstimateFill, local::Nothing, HeapFill> {
     static constexpr local::OperationName name{"heap.fill", "asking how full a heap is"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;

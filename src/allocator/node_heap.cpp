@@ -117,8 +117,7 @@ void NodeHeap::clear_blocks(heap::Offset offset, std::uint64_t bytes) const noex
     make_zero(blocks_ + offset, bytes);
 }
 
-// Waits until another thread returns a shared cache, which takes a moment. A gateway never calls
-// this: its one thread has a cache of its own.
+// Waits until another thread returns a shared cache, which takes a moment.
 heap::ThreadCache& NodeHeap::wait_for_cache(std::uint32_t thread) const noexcept {
     while (true) {
         os::yield_cpu();
@@ -396,43 +395,51 @@ bool NodeHeap::recover_sequences(heap::ThreadCache& cache, heap::CacheNumbers de
     return is_done;
 }
 
-// Frees the blocks that a cache's participants have retired and that no hazard word names.
-void NodeHeap::reclaim(heap::ThreadCache& cache) {
+// Frees the blocks that a cache's participants have retired and that no hazard word names. False:
+// they have retired none.
+bool NodeHeap::reclaim(heap::ThreadCache& cache) {
+    if (!has_retired(cache.number())) return false;
     HeapBlocks blocks(*this, cache);
     table::HashTable<>(blocks, users_, cache.number()).reclaim();
     ListBlocks list_blocks(*this, cache);
     list::SharedLists<>(list_blocks, list_users_, cache.number()).reclaim();
+    return true;
+}
+
+bool NodeHeap::has_retired(heap::CacheNumber number) const noexcept {
+    return users_[number].retired.load(std::memory_order_relaxed) != 0 ||
+           list_users_[number].retired.load(std::memory_order_relaxed) != 0;
 }
 
 // Does so for the caches of others that no call uses: their threads may sleep for long. It takes
 // over one cache at a time, so that a thread that is stopped here keeps at most one cache from
-// others.
-void NodeHeap::reclaim_of_idle(heap::ThreadCache& cache) {
+// others. False: none of them has retired any.
+bool NodeHeap::reclaim_of_idle(heap::ThreadCache& cache) {
+    bool is_any = false;
     for (heap::CacheNumber number = 0; number < users_.count; ++number) {
-        const bool has_any = users_[number].retired.load(std::memory_order_relaxed) != 0 ||
-                             list_users_[number].retired.load(std::memory_order_relaxed) != 0;
-        if (!has_any || number == cache.number()) continue;
+        if (number == cache.number() || !has_retired(number)) continue;
+        is_any = true;
         heap::ThreadCache* const taken = caches_.take_over(number, cache.number());
         if (taken == nullptr) continue;
         // partner: recover_process(), which finds that a process is gone, then loads the takers of
         // its caches
         base::fence(std::memory_order_seq_cst);
-        if (!is_of_gone(number)) reclaim(*taken);
+        if (!is_of_gone(number)) (void)reclaim(*taken);
         caches_.let_go(number);
     }
+    return is_any;
 }
 
-void NodeHeap::find_room(heap::ThreadCache& cache) {
-    (void)recover(cache);
-    reclaim(cache);
-    reclaim_of_idle(cache);
+bool NodeHeap::find_room(heap::ThreadCache& cache) {
+    const bool is_recovered = recover(cache);
+    const bool is_reclaimed = reclaim(cache);
+    return reclaim_of_idle(cache) || is_reclaimed || is_recovered;
 }
 
 heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,
                                                 std::uint64_t bytes,
                                                 std::uint64_t alignment) {
-    find_room(cache);
-    return heap_.allocate(cache, bytes, alignment);
+    return find_room(cache) ? heap_.allocate(cache, bytes, alignment) : heap::no_block;
 }
 
 // Recovers the other heaps of the node: a process that was killed in a call on a list there may
@@ -453,7 +460,7 @@ void NodeHeap::recover_elsewhere(std::uint32_t thread) {
 void NodeHeap::tidy(std::uint32_t thread) {
     recover_elsewhere(thread);
     heap::ThreadCache& cache = borrow(thread);
-    find_room(cache);
+    (void)find_room(cache);
     caches_.give_back(cache);
 }
 

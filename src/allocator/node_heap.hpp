@@ -300,8 +300,8 @@ public:
 
     // Called when an allocation finds no room. Calls recover(), then frees the blocks that were
     // retired from containers and that no hazard word names: those of the caller's cache, and those
-    // of all caches that no call uses now.
-    void find_room(heap::ThreadCache& cache);
+    // of all caches that no call uses now. False: there was nothing to recover or to free.
+    bool find_room(heap::ThreadCache& cache);
 
     // The index in the job of the process whose heap it is.
     [[nodiscard]] std::uint32_t process() const noexcept {
@@ -391,8 +391,9 @@ private:
     bool recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead);
     void recover_elsewhere(std::uint32_t thread);
     void tidy(std::uint32_t thread);
-    void reclaim(heap::ThreadCache& cache);
-    void reclaim_of_idle(heap::ThreadCache& cache);
+    [[nodiscard]] bool has_retired(heap::CacheNumber number) const noexcept;
+    bool reclaim(heap::ThreadCache& cache);
+    bool reclaim_of_idle(heap::ThreadCache& cache);
     bool recover_tables(heap::ThreadCache& cache, heap::CacheNumbers dead);
     bool recover_lists(heap::ThreadCache& cache, heap::CacheNumbers dead);
     bool recover_sequences(heap::ThreadCache& cache, heap::CacheNumbers dead);

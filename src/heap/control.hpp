@@ -64,6 +64,7 @@ public:
               static_cast<std::uint32_t>(std::countr_zero(units_per_room_bit_of(shape.areas)))) {
         idle_areas_ = at(memory, 0);
         used_ = at(memory, parts_.used);
+        busy_ = at(memory, parts_.busy);
         backed_ = at(memory, parts_.backed);
         held_ = at(memory, parts_.held);
         units_ = at(memory, parts_.units);
@@ -97,6 +98,10 @@ public:
     // Whether units are in use, a bit each: 1 where they may be. Finds free ones fast; the unit's
     // word decides.
     [[nodiscard]] Word& used(std::uint32_t area) const noexcept { return used_[area]; }
+
+    // Whether an area has used units, a bit each: 1 where it may have. A search for a run of whole
+    // areas reads these alone.
+    [[nodiscard]] Word& busy(std::uint32_t word) const noexcept { return busy_[word]; }
 
     // Whether areas have memory, a bit each.
     [[nodiscard]] Word& backed(std::uint32_t word) const noexcept { return backed_[word]; }
@@ -163,6 +168,7 @@ private:
         std::uint32_t room_words;     // per class
         std::uint32_t summary_words;  // per class
         std::uint64_t used;
+        std::uint64_t busy;
         std::uint64_t backed;
         std::uint64_t held;
         std::uint64_t units;
@@ -176,7 +182,8 @@ private:
             : room_words((shape.units() / units_per_room_bit_of(shape.areas) + 63) / 64),
               summary_words((room_words + 63) / 64),
               used(behind(0, 1)),
-              backed(behind(used, shape.areas)),
+              busy(behind(used, shape.areas)),
+              backed(behind(busy, (shape.areas + 63) / 64)),
               held(behind(backed, (shape.areas + 63) / 64)),
               units(behind(held, (shape.areas + 63) / 64)),
               blocks(behind(units, shape.units())),
@@ -201,6 +208,7 @@ private:
     std::uint32_t room_shift_;
     Word* idle_areas_;
     Word* used_;
+    Word* busy_;
     Word* backed_;
     Word* held_;
     Word* units_;

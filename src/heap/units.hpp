@@ -11,7 +11,9 @@
 #include <bit>
 #include <cstdint>
 
+#include "heap/bit_runs.hpp"
 #include "heap/control.hpp"
+#include "heap/free_areas.hpp"
 #include "heap/thread_cache.hpp"
 
 namespace acp::heap {
@@ -27,7 +29,7 @@ class Units {
 public:
     //   control  must outlive this
     Units(const Control<Atomic>& control, GiveBack give_back) noexcept
-        : control_(control), give_back_(give_back) {}
+        : control_(control), free_areas_(control), give_back_(give_back) {}
 
     // Claims a run, and marks its head as opening: the caller then writes the parts and the head.
     //   units       >= 1
@@ -44,7 +46,7 @@ public:
         const std::uint32_t start = std::min(from, areas - 1);
         const Run run{units, alignment};
         std::uint32_t head = claim_between(cache, run, start, areas);
-        if (head == no_unit) head = claim_between(cache, run, 0, start);
+        if (head == no_unit && start != 0) head = claim_between(cache, run, 0, start);
         if (head == no_unit) return no_unit;
         from = head / area_units;
         store(head, {UnitState::opening, size_class, 0, cache.number() + 1, units});
@@ -71,8 +73,8 @@ public:
         }
     }
 
-    // Clears the bits of units that are free: a killed process may have set bits of units without
-    // claiming them, or have given units up without clearing their bits.
+    // Clears the bits of units and areas that are free: a killed process may have set bits of units
+    // without claiming them, or have given units up without clearing their bits or their area's.
     void repair_used() const noexcept {
         visit_in_use([this](std::uint32_t unit) {
             const std::uint64_t mask = std::uint64_t{1} << (unit % area_units);
@@ -81,6 +83,13 @@ public:
             if (control_.unit(unit).load(std::memory_order_acquire) == 0) clear_used(unit, 1);
             return false;
         });
+        for (std::uint32_t area = 0; area < control_.shape().areas; ++area) {
+            if (free_areas_.is_noted(area) ||
+                control_.used(area).load(std::memory_order_relaxed) != 0) {
+                continue;
+            }
+            free_areas_.note_free(area);
+        }
     }
 
     // Gives up a unit that a killed cache had claimed for a run that it has not begun to open.
@@ -156,26 +165,6 @@ private:
     // Empty areas that keep their memory.
     static constexpr std::uint64_t idle_areas_kept = 8;
 
-    //   units  1 .. area_units, also below
-    static constexpr std::uint64_t mask_of(std::uint32_t first, std::uint32_t units) noexcept {
-        return (~std::uint64_t{0} >> (area_units - units)) << first;
-    }
-
-    // The places in an area at which a run of free units begins, a bit each.
-    static std::uint64_t runs_in(std::uint64_t free, std::uint32_t units) noexcept {
-        std::uint32_t known = 1;
-        for (; known * 2 <= units; known *= 2) free &= free >> known;
-        return units > known ? free & free >> (units - known) : free;
-    }
-
-    // The places in an area that are multiples of a power of two, a bit each.
-    static constexpr std::uint64_t aligned_places(std::uint32_t alignment) noexcept {
-        constexpr std::uint64_t all = ~std::uint64_t{0};
-        if (alignment == 1) return all;
-        // All ones divided by the ones of `alignment` bits: the lowest bit of each group.
-        return alignment < area_units ? all / ((std::uint64_t{1} << alignment) - 1) : 1;
-    }
-
     std::uint32_t claim_in_area(const ThreadCache& cache,
                                 std::uint32_t area,
                                 std::uint32_t units,
@@ -206,52 +195,66 @@ private:
     struct Run {
         std::uint32_t units;
         std::uint32_t alignment;  // divides the head's number
+
+        // Of a run that begins with an area: those that it fills, and those of which it has units.
+        [[nodiscard]] std::uint32_t whole_areas() const noexcept { return units / area_units; }
+
+        [[nodiscard]] std::uint32_t areas() const noexcept {
+            return (units + area_units - 1) / area_units;
+        }
     };
 
     // Claims a run that begins in one of these areas. The bits of each area are read once.
+    //   end  > first
     std::uint32_t claim_between(const ThreadCache& cache,
                                 const Run& run,
                                 std::uint32_t first,
                                 std::uint32_t end) const {
         if (run.units > area_units) return claim_areas(cache, run, first, end);
+        const std::uint64_t aligned = aligned_places(run.alignment);
         for (std::uint32_t area = first; area < end; ++area) {
-            if (control_.used(area).load(std::memory_order_relaxed) == ~std::uint64_t{0}) continue;
+            const std::uint64_t used = control_.used(area).load(std::memory_order_relaxed);
+            if ((runs_in(~used, run.units) & aligned) == 0) continue;
             const std::uint32_t head = claim_in_area(cache, area, run.units, run.alignment);
             if (head != no_unit) return head;
         }
         return no_unit;
     }
 
-    // Claims a run longer than an area, which begins with one. Areas are read from the last one of
-    // a run to the first: an area in use rules out all runs that begin up to it. So few areas are
-    // read if the run is long, and none more than twice, also if other threads claim and give up
-    // units concurrently.
+    // Claims a run longer than an area, which begins with one.
     std::uint32_t claim_areas(const ThreadCache& cache,
                               const Run& run,
                               std::uint32_t first,
                               std::uint32_t end) const {
-        const std::uint32_t needed = (run.units + area_units - 1) / area_units;
-        const std::uint32_t apart = run.alignment > area_units
-                                        ? run.alignment / area_units
-                                        : 1;  // areas between two possible starts
         const std::uint32_t areas = control_.shape().areas;
-        std::uint32_t begin = first;
-        std::uint32_t free_until =
-            first;  // from `begin` on: these areas were free when they were read
+        std::uint32_t head = no_unit;
+        free_areas_.visit_runs(first, std::min(areas, end - 1 + run.areas()), run.whole_areas(),
+                               [&](std::uint32_t begin, std::uint32_t free_until) {
+                                   head = claim_in_run(cache, run, begin, free_until);
+                                   return head != no_unit;
+                               });
+        return head;
+    }
+
+    // Claims such a run in areas that were free a moment ago; its last units may be in the area
+    // behind them.
+    std::uint32_t claim_in_run(const ThreadCache& cache,
+                               const Run& run,
+                               std::uint32_t begin,
+                               std::uint32_t free_until) const {
+        const std::uint32_t apart =
+            std::max(run.alignment / area_units, 1U);  // areas between two possible starts
         while (true) {
             begin = (begin + apart - 1) & ~(apart - 1);
-            if (begin >= end || needed > areas - begin) return no_unit;
-            free_until = std::max(free_until, begin);
-            std::uint32_t area = begin + needed;
-            while (area > free_until && is_free(area - 1, mask_in(begin, run.units, area - 1)))
-                --area;
-            const bool is_free_now = area == free_until;
-            // In the last area only the units that the run needs were tested.
-            free_until = std::max(area, begin + needed - 1);
-            const std::uint32_t head =
-                is_free_now ? claim_at(cache, begin, run.units, area) : no_unit;
+            if (begin + run.whole_areas() > free_until) return no_unit;
+            if (begin + run.areas() > control_.shape().areas) return no_unit;
+            const std::uint32_t last = begin + run.areas() - 1;
+            std::uint32_t next = last + 1;
+            const std::uint32_t head = is_free(last, mask_in(begin, run.units, last))
+                                           ? claim_at(cache, begin, run.units, next)
+                                           : no_unit;
             if (head != no_unit) return head;
-            begin = area;
+            begin = next;
         }
     }
 
@@ -363,7 +366,9 @@ private:
         while (mask != 0) {
             // seq_cst, like the loads after it; partner: note_claimed(), which loads the bits after
             // the unit was claimed
-            control_.used(area).fetch_and(~mask, std::memory_order_seq_cst);
+            const std::uint64_t before =
+                control_.used(area).fetch_and(~mask, std::memory_order_seq_cst);
+            if ((before & ~mask) == 0) free_areas_.note_free(area);
             const std::uint64_t claimed = claimed_of(area, mask);
             if (claimed == 0) return;
             note_claimed(area, claimed);
@@ -386,6 +391,7 @@ private:
     // Called before a unit is claimed: Control::is_untouched() relies on it.
     //   was_idle  no unit of the area was in use before
     void note_in_use(std::uint32_t area, bool was_idle) const noexcept {
+        free_areas_.note_busy(area);
         const std::uint64_t mask = std::uint64_t{1} << (area % 64);
         auto& backed = control_.backed(area / 64);
         if ((backed.load(std::memory_order_relaxed) & mask) == 0) {
@@ -431,6 +437,7 @@ private:
     }
 
     const Control<Atomic>& control_;
+    FreeAreas<Atomic> free_areas_;
     GiveBack give_back_;
 };
 

@@ -5,7 +5,7 @@ import sys
 
 from plants import Plants
 
-TESTS = [f"tests/unit/heap/{name}_test.cpp" for name in ("heap", "full_heap", "loans", "kill", "concurrency")]
+TESTS = [f"tests/unit/heap/{name}_test.cpp" for name in ("heap", "full_heap", "free_areas", "loans", "kill", "concurrency")]
 
 # name: (file, text, instead)
 MUTANTS = {
@@ -46,7 +46,11 @@ MUTANTS = {
     "room is said to be noted": ("spans.hpp", " && room_.has(size_class, head);", " && head != no_unit;"),
     "an empty span is said to be noted": ("spans.hpp", "return bits != size.full_word(word) && room_", "return bits != 0 && room_"),
     "a new span is not noted as held": ("spans.hpp", "        units_.note_held(head);\n        return head;\n", "        return head;\n"),
-    "areas are searched one by one": ("units.hpp", "            begin = area;\n", "            ++begin;\n            free_until = begin;\n"),
+    "a run of areas ends at each word": ("free_areas.hpp", "            begin = area + word_bits - trailing;\n",
+                                         "            begin = area + word_bits;\n"),
+    "an area given up is not noted as free": ("units.hpp", "            if ((before & ~mask) == 0) free_areas_.note_free(area);\n",
+                                              "            static_cast<void>(before);\n"),
+    "an area that the dead gave up stays noted as busy": ("units.hpp", "            free_areas_.note_free(area);\n        }\n", "        }\n"),
     "stolen from a call at work": ("spans.hpp", "is_ordered && is_idle(control_, word.holder - 1);", "is_ordered;"),
     "stolen with a block that is not kept": ("at_work.hpp", """\
     return record.is_at_work.load(std::memory_order_seq_cst) == 0 &&

@@ -4,7 +4,8 @@
 // so often one is asked for that is larger than the free runs. The experiment does so with the own
 // rank's heap and with a heap of another node, whose message about the failure takes a second round
 // trip. The heap's size is that of the job: the curve over sizes is made of the results of several
-// jobs. Rank 0 allocates, the others sleep.
+// jobs. Rank 0 allocates, the others sleep. Each row ends after a fixed time at most, and says how
+// many calls it has timed.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -22,7 +23,12 @@ namespace acp::bench {
 
 namespace {
 
-constexpr int fills[] = {50, 75, 90, 95, 99};
+constexpr int fill_count = 5;
+constexpr int fills[fill_count] = {50, 75, 90, 95, 99};
+
+// All rows of two heaps take 2 minutes at most.
+constexpr std::uint64_t row_ns_most = 9'000'000'000;
+constexpr std::uint64_t quick_row_ns_most = 1'000'000'000;
 
 class FullHeap {
 public:
@@ -33,14 +39,16 @@ public:
         limit_ = stat.limit;
         most_ = std::max<std::size_t>(limit_ / (is_here_ ? 4'096 : 64), 256);
         pairs_ = is_quick ? 2'000 : is_here_ ? 200'000 : 10'000;
-        failures_ = is_quick ? 100 : is_here_ ? 10'000 : 2'000;
+        failures_ = is_quick ? 1'000 : is_here_ ? 10'000 : 2'000;
+        row_ns_ = is_quick ? quick_row_ns_most : row_ns_most;
     }
 
-    void run(std::vector<Row>& rows) {
+    void run(std::vector<Row>& rows, Progress& progress) {
         for (const int percent : fills) {
             wanted_ = limit_ / 100 * static_cast<std::size_t>(percent);
             fill();
             rows.push_back(row_of(percent, times_of_failures()));
+            progress.step(rows.back().name);
         }
         std::vector<acp_ga_t> all;
         for (const Block& block : blocks_) all.push_back(block.address);
@@ -99,7 +107,8 @@ private:
     Times times_of_failures() {
         Times times;
         const std::size_t apart = std::max<std::size_t>(1, pairs_ / failures_);
-        for (std::size_t i = 0; i < pairs_ || times.us.size() < failures_; ++i) {
+        const std::uint64_t end = os::now_ns() + row_ns_;
+        for (std::size_t i = 0; i < pairs_ && os::now_ns() < end; ++i) {
             remove_any();
             fill();
             if (i % apart == 0) time_failure(times);
@@ -149,8 +158,9 @@ private:
     bool is_here_;
     std::size_t limit_ = 0;
     std::size_t most_ = 0;      // the largest block that the heap is filled with
-    std::size_t pairs_ = 0;     // the least number of pairs of a free and an allocation
+    std::size_t pairs_ = 0;     // the most pairs of a free and an allocation
     std::size_t failures_ = 0;  // that are timed
+    std::uint64_t row_ns_ = 0;  // for a row at most
     std::size_t wanted_ = 0;    // bytes in use
     std::size_t used_ = 0;
     std::vector<Block> blocks_;
@@ -167,11 +177,9 @@ int run_heap_full(const Call& call) {
     }
     std::vector<Row> rows;
     const bool has_other = job.nodes() > 1;
-    Progress progress("heap-full", has_other ? 2 : 1);
-    FullHeap(job, call.options.is_quick, 0).run(rows);
-    progress.step("own rank");
-    if (has_other) FullHeap(job, call.options.is_quick, job.partner()).run(rows);
-    if (has_other) progress.step("another node");
+    Progress progress("heap-full", (has_other ? 2 : 1) * fill_count);
+    FullHeap(job, call.options.is_quick, 0).run(rows, progress);
+    if (has_other) FullHeap(job, call.options.is_quick, job.partner()).run(rows, progress);
     return finish(call.options, rows);
 }
 

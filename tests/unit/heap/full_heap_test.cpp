@@ -124,6 +124,31 @@ TEST(FullHeap, a_block_that_anybody_frees_is_found_without_a_search) {
     }
 }
 
+// The message of a refused allocation says how much is in use.
+TEST(FullHeap, the_bytes_in_use_are_estimated_from_few_areas) {
+    for (const std::uint32_t areas : {1U, 7U, 1'024U, 1'500U, 16'384U}) {
+        SCOPED_TRACE(areas);
+        Counted counted(areas);
+        test::Random random(9);
+        std::uint64_t used = 0;
+        const auto estimate = [&] { return bytes_in_use(counted.heap.control()); };
+        EXPECT_EQ(estimate(), 0U);
+        while (used < counted.heap.limit_bytes() / 2) {
+            const std::uint64_t bytes = unit_bytes * random.between(3, 60);
+            const Offset block = counted.allocate(bytes);
+            if (block == no_block) break;
+            used += bytes;
+            if (random.chance(30)) {
+                ASSERT_EQ(counted.heap.free(counted.cache, block), Freed::done);
+                used -= bytes;
+            }
+        }
+        const double share = static_cast<double>(used) / static_cast<double>(estimate());
+        EXPECT_NEAR(share, 1.0, areas <= sampled_areas_max ? 0.0 : 0.1);
+        EXPECT_LE(Counted::steps_of([&] { (void)estimate(); }), sampled_areas_max);
+    }
+}
+
 // An idle cache has spans; the search for them visits only the areas in which they lie.
 TEST(FullHeap, spans_that_other_caches_hold_are_found_by_their_areas) {
     Counted counted(1'024);
