@@ -185,7 +185,8 @@ Settlement LocalPlacement::invoke(std::uint32_t operation,
         return {SettlementState::settled, Code::argument};
     }
     local::Hazards::Lease lease(hazards_);
-    local::OperationContext context(space_, hazards_, lease.line(), process);
+    local::OperationContext context(space_, hazards_, lease.line(), process,
+                                    local::OperationContext::gateway_thread);
     const local::NumberedOperation::Ran ran =
         local::run_operation(*row, context, arguments, result);
     result_bytes = ran.result_bytes;

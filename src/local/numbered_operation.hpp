@@ -36,7 +36,15 @@ public:
                      const Hazards& hazards,
                      memory::HazardLine& line,
                      std::uint32_t process) noexcept
-        : space_(space), hazards_(hazards), line_(line), process_(process) {}
+        : OperationContext(space, hazards, line, process, hazards.index_of(line)) {}
+
+    //   thread  see thread()
+    OperationContext(const Space& space,
+                     const Hazards& hazards,
+                     memory::HazardLine& line,
+                     std::uint32_t process,
+                     std::uint32_t thread) noexcept
+        : space_(space), hazards_(hazards), line_(line), process_(process), thread_(thread) {}
 
     ~OperationContext() { memory::leave(line_); }
 
@@ -48,10 +56,14 @@ public:
 
     // For operations on ranges that layers claim (node/claims.hpp): the node's memory as the
     // running process has it mapped, and the number of the running thread, which no other thread of
-    // its process has during the operation.
+    // its process has during the operation; for a request from another node gateway_thread.
     [[nodiscard]] const Space& space() const noexcept { return space_; }
 
-    [[nodiscard]] std::uint32_t thread() const noexcept { return hazards_.index_of(line_); }
+    [[nodiscard]] std::uint32_t thread() const noexcept { return thread_; }
+
+    // The number under which a gateway runs the requests of other nodes, whichever thread of its
+    // process makes progress: what a layer keeps for a thread it keeps for all of them together.
+    static constexpr std::uint32_t gateway_thread = memory::hazard_lines_per_slot;
 
     // The hazard lines of the process that runs the operation: a rank of this node, or its gateway.
     [[nodiscard]] const Hazards& hazards() const noexcept { return hazards_; }
@@ -112,6 +124,7 @@ private:
     const Hazards& hazards_;
     memory::HazardLine& line_;
     std::uint32_t process_;
+    std::uint32_t thread_;
     std::uint32_t ranges_ = 0;
     memory::GlobalAddress first_ = 0;
     base::Code refusal_ = base::Code::ok;
