@@ -253,7 +253,6 @@ std::uint64_t number_of(const memory::Command& command) noexcept {
     return command.is_invoke() ? command.operand : command.bytes;
 }
 
-//   command  its operation is set
 void set_number(memory::Command& command, std::uint64_t number) noexcept {
     (command.is_invoke() ? command.operand : command.bytes) = number;
 }
