@@ -50,7 +50,7 @@ public:
                     std::uint32_t end,
                     std::uint32_t least,
                     const Visit& visit) const {
-        std::uint32_t begin = first;  // of the free areas right before `area`
+        std::uint32_t begin = first;  // the first of the free areas right before `area`
         for (std::uint32_t area = first / word_bits * word_bits; area < end; area += word_bits) {
             const std::uint64_t free = free_from(area, first, end);
             const auto leading = static_cast<std::uint32_t>(std::countr_one(free));

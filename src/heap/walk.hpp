@@ -169,8 +169,8 @@ template <template <class> class Atomic>
 // The most areas whose bits bytes_in_use() reads.
 inline constexpr std::uint32_t sampled_areas_max = 1'024;
 
-// The approximate bytes of the units in use. Of a heap of more areas it reads a sample, groups of 8
-// areas at equal distances: their bits fill a cache line.
+// The approximate bytes of the units in use. In a heap of more areas the function reads a sample:
+// groups of 8 areas at equal distances, whose bits fill a cache line each.
 template <template <class> class Atomic>
 [[nodiscard]] std::uint64_t bytes_in_use(const Control<Atomic>& control) noexcept {
     constexpr std::uint32_t group = 8;

@@ -160,7 +160,7 @@ private:
     std::size_t most_ = 0;      // the largest block that the heap is filled with
     std::size_t pairs_ = 0;     // the most pairs of a free and an allocation
     std::size_t failures_ = 0;  // that are timed
-    std::uint64_t row_ns_ = 0;  // for a row at most
+    std::uint64_t row_ns_ = 0;  // the longest time of a row
     std::size_t wanted_ = 0;    // bytes in use
     std::size_t used_ = 0;
     std::vector<Block> blocks_;
