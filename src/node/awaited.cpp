@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 46> call_names{
+constexpr std::array<std::string_view, 47> call_names{
     "",
     "acp_sync",
     "acp_init",
