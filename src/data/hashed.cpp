@@ -11,8 +11,6 @@
 #include "data/ask.hpp"
 #include "os/random_bytes.hpp"
 
-#include "allocator/table_operations.hpp"
-
 namespace acp::data {
 
 using base::Code;
@@ -24,12 +22,13 @@ Hashed::Hashed(gma::Gma& gma, Allocator& allocator)
 
 // Makes all tables in parallel; one on another node takes one round trip. directory.tables are zero
 // before; if one table cannot be made, the others are destroyed.
-Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
+Status Hashed::make_tables(const HashedOptions& options,
+                           Directory& directory,
+                           std::span<allocator::MadeTable> made) {
     using Call = RemoteCall<allocator::MakeTable>;
     const allocator::TableToMake request{options.slots, options.may_grow ? 1U : 0U,
                                          options.kind == ContainerKind::multimap ? 1U : 0U,
                                          directory.body.id, gma_.space().process()};
-    std::vector<allocator::MadeTable> made(options.processes.size());
     Status status;
     {
         Asks asks(gma_);
@@ -62,7 +61,9 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
     body.slots = options.slots;
     body.tables = options.processes.size();
     directory.body = body;
+    // Allocated before the directory, so that std::bad_alloc leaves no directory behind.
     directory.tables.assign(options.processes.size(), 0);
+    std::vector<allocator::MadeTable> made_tables(options.processes.size());
     auto made = RemoteCall<allocator::MakeDirectory>(gma_, allocator_)
                     .run(options.directory_process, {head, gma_.space().process()});
     if (!made.is_ok()) return std::move(made).failure();
@@ -70,7 +71,7 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
     const std::uint64_t list_bytes = body.tables * sizeof(GlobalAddress);
     if (name.directory == 0)
         return allocator_.no_room(options.directory_process, sizeof head + 2 * list_bytes);
-    auto status = make_tables(options, directory);
+    auto status = make_tables(options, directory, made_tables);
     if (status.is_ok()) {
         status = data::put(gma_, name.directory + sizeof head, directory.tables.data(), list_bytes);
         if (status.is_ok()) return name;

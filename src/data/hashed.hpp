@@ -20,6 +20,7 @@
 #include "data/table_calls.hpp"
 #include "gma/gma.hpp"
 
+#include "allocator/table_operations.hpp"
 #include "table/walk.hpp"
 
 namespace acp::data {
@@ -178,7 +179,10 @@ private:
                                        const Call& call);
     base::Status place_anew(const ContainerName& name, Bytes key, TablePlace& place);
     base::Status table_anew(const ContainerName& name, std::uint64_t index, TablePlace& place);
-    base::Status make_tables(const HashedOptions& options, Directory& directory);
+    //   made  room for as many as options.processes
+    base::Status make_tables(const HashedOptions& options,
+                             Directory& directory,
+                             std::span<allocator::MadeTable> made);
 
     gma::Gma& gma_;
     Allocator& allocator_;
