@@ -19,8 +19,7 @@ std::uint64_t number_of(Pointer handle) noexcept {
 
 template <typename Pointer>
 Pointer handle_of(std::uint64_t number) noexcept {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that has the type of a
-    // pointer
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number of a pointer type
     return reinterpret_cast<Pointer>(static_cast<std::uintptr_t>(number));
 }
 

@@ -23,8 +23,7 @@ inline team::TeamHandle number_of(acp_team_t handle) noexcept {
 }
 
 inline acp_team_t team_of(team::TeamHandle number) noexcept {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that has the type of a
-    // pointer
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number of a pointer type
     return reinterpret_cast<acp_team_t>(static_cast<std::uintptr_t>(number));
 }
 
@@ -97,8 +96,7 @@ struct Begin {
         if (auto status = check_call(handle, check); !status.is_ok()) return status;
         auto begun = library().teams->begin(number_of(handle), signature, body);
         if (!begun.is_ok()) return std::move(begun).failure();
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that has the type of a
-        // pointer
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number of a pointer type
         request = reinterpret_cast<acp_team_request_t>(static_cast<std::uintptr_t>(begun.value()));
         return {};
     }

@@ -4,6 +4,7 @@
 // the classes that keep them. One thread.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -54,7 +55,7 @@ struct alignas(64) Outstanding {
 
     // Returns the arguments of an invoke, which the caller keeps until its completion.
     [[nodiscard]] Bytes arguments() const noexcept {
-        return {reinterpret_cast<const std::byte*>(operand), bytes};
+        return {std::bit_cast<const std::byte*>(operand), bytes};
     }
 };
 

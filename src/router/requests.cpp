@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace acp::router {
 
@@ -99,7 +98,7 @@ bool Requests::write_invoke(RouterPeer& to, const Outstanding& record) {
     frame.operation = static_cast<std::uint32_t>(record.source);
     frame.process = static_cast<std::uint32_t>(record.target);
     write(room, frame);
-    std::memcpy(room + sizeof frame, arguments.data(), arguments.size());
+    std::ranges::copy(arguments, room + sizeof frame);
     outbox_.commit(to, sizeof frame + arguments.size());
     return true;
 }

@@ -159,7 +159,8 @@ protected:
 
     [[nodiscard]] std::vector<std::uint64_t> returned() const {
         std::vector<std::uint64_t> words(result_.size() / sizeof(std::uint64_t));
-        if (!words.empty()) std::memcpy(words.data(), result_.data(), result_.size());
+        if (!words.empty())
+            std::memcpy(words.data(), result_.data(), words.size() * sizeof words[0]);
         return words;
     }
 
