@@ -177,12 +177,15 @@ class Experiments(unittest.TestCase):
                 path = f"{folder}/rma.json"
                 rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", nodes, BIN / "acpbench", "rma", "--quick",
                                           "--sizes", "8,4k,64k", "--json", path), path)
-            self.assertEqual([(its["case"], its["bytes"], its["yardstick"]["name"]) for its in rows],
+            # A bare stream whose datagrams were not counted in time is no yardstick: the row is called disturbed.
+            stream = "bare GSO+GRO stream"
+            self.assertEqual([(its["case"], its["bytes"], its["yardstick"]["name"] if its["yardstick"] else stream) for its in rows],
                              [("write", size, yardsticks[0]) for size in sizes] +
-                             [("stream of writes", 65536, "bare GSO+GRO stream")] * (nodes - 1) +
+                             [("stream of writes", 65536, stream)] * (nodes - 1) +
                              [("read", size, "the writes") for size in sizes] +
                              [("read, one at a time", 4096, yardsticks[1])])
-            self.assertTrue(all(its["ratio"] > 0 and its["latency_us"]["median"] > 0 for its in rows))
+            self.assertTrue(all(its["latency_us"]["median"] > 0 for its in rows))
+            self.assertTrue(all(its["ratio"] > 0 for its in rows if its["case"] != "stream of writes" or its["yardstick"]))
 
     def test_halos_are_exchanged_in_both_kinds_of_memory(self):
         for ranks, nodes, yardstick in ((2, 1, "memcpy"), (4, 1, "memcpy"), (2, 2, "puts of the same messages")):

@@ -66,7 +66,7 @@ bool are_apart(double a, double b) {
 }
 
 std::string why_disturbed(const Row& row) {
-    if (row.name == "stream of puts" && !row.yardstick)
+    if (row.name.starts_with("stream of ") && !row.yardstick)
         return "nothing of its yardstick's bare stream was counted in time";
     if (row.distance == Distance::shared && row.yardstick &&
         row.yardstick->name.ends_with("cache-line round trip"))

@@ -81,6 +81,16 @@ Verdict verdict_of(const Row& row) {
     return judge(row).verdict;
 }
 
+TEST(Verdict, a_stream_whose_bare_stream_was_not_counted_is_disturbed) {
+    for (const char* const name : {"stream of puts", "stream of writes"}) {
+        Row row = stream(0.9, 0.9);
+        row.name = name;
+        row.yardstick.reset();
+        row.ratio.reset();
+        EXPECT_EQ(verdict_of(row), Verdict::disturbed) << name;
+    }
+}
+
 TEST(Verdict, messages_are_held_to_two_bare_copies_and_to_memcpy) {
     EXPECT_EQ(verdict_of(message_row("to and fro, PM", 8, 1.3, "us")), Verdict::met);
     EXPECT_EQ(verdict_of(message_row("to and fro, PM", 8, 1.31, "us")), Verdict::missed);
