@@ -67,6 +67,7 @@ public:
         busy_ = at(memory, parts_.busy);
         backed_ = at(memory, parts_.backed);
         held_ = at(memory, parts_.held);
+        held_areas_ = at(memory, parts_.held_areas);
         units_ = at(memory, parts_.units);
         blocks_ = at(memory, parts_.blocks);
         room_ = at(memory, parts_.room);
@@ -106,8 +107,11 @@ public:
     // Whether areas have memory, a bit each.
     [[nodiscard]] Word& backed(std::uint32_t word) const noexcept { return backed_[word]; }
 
-    // Whether a cache may hold a span in areas, a bit each: a hint for thieves.
-    [[nodiscard]] Word& held(std::uint32_t word) const noexcept { return held_[word]; }
+    // Whether a cache may hold the span that begins with a unit, a bit each: a hint for thieves.
+    [[nodiscard]] Word& held(std::uint32_t area) const noexcept { return held_[area]; }
+
+    // Whether an area has such units, a bit each: 1 where it may have.
+    [[nodiscard]] Word& held_areas(std::uint32_t word) const noexcept { return held_areas_[word]; }
 
     // Whether no unit of the area is in use, being claimed or being given up, also not by a killed
     // process.
@@ -171,6 +175,7 @@ private:
         std::uint64_t busy;
         std::uint64_t backed;
         std::uint64_t held;
+        std::uint64_t held_areas;
         std::uint64_t units;
         std::uint64_t blocks;
         std::uint64_t room;
@@ -185,7 +190,8 @@ private:
               busy(behind(used, shape.areas)),
               backed(behind(busy, (shape.areas + 63) / 64)),
               held(behind(backed, (shape.areas + 63) / 64)),
-              units(behind(held, (shape.areas + 63) / 64)),
+              held_areas(behind(held, shape.areas)),
+              units(behind(held_areas, (shape.areas + 63) / 64)),
               blocks(behind(units, shape.units())),
               room(behind(blocks, std::uint64_t{shape.units()} * words_per_unit)),
               summary(behind(room, std::uint64_t{room_lists} * room_words)),
@@ -211,6 +217,7 @@ private:
     Word* busy_;
     Word* backed_;
     Word* held_;
+    Word* held_areas_;
     Word* units_;
     Word* blocks_;
     Word* room_;

@@ -182,7 +182,7 @@ public:
                 0, std::memory_order_release);  // its spans, if any are left, may be
                                                 // taken
         });
-        units_.repair_used();
+        units_.repair_bits();
         claim.store(0, std::memory_order_release);
         return true;
     }

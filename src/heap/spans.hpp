@@ -141,8 +141,7 @@ public:
             return false;
         };
         units_.visit_held(take_marked);
-        // Another thief has marked some, or the bit of their area was clear for a
-        // moment (Units::forget_held).
+        // Another thief has marked some, or their bit was clear for a moment (Units::forget_held).
         if (found != marked.count) units_.visit_in_use(take_marked);
         // If it took none, another thief did, or the holders are at work: there may be room now.
         return true;

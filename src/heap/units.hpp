@@ -75,8 +75,10 @@ public:
 
     // Clears the bits of units and areas that are free: a killed process may have set bits of units
     // without claiming them, or have given units up without clearing their bits or their area's.
-    void repair_used() const noexcept {
+    // Notes the spans that caches hold: it may have cleared a bit that another thread needs.
+    void repair_bits() const noexcept {
         visit_in_use([this](std::uint32_t unit) {
+            if (is_held(unit)) note_held(unit);
             const std::uint64_t mask = std::uint64_t{1} << (unit % area_units);
             const auto& used = control_.used(unit / area_units);
             if ((used.load(std::memory_order_relaxed) & mask) == 0) return false;
@@ -109,17 +111,22 @@ public:
         }
     }
 
-    // Calls visit(unit) for each unit of the areas in which a cache may hold a span.
+    // Calls visit(unit) for each span that a cache may hold, and forgets those that none holds then.
     template <typename Visit>
     void visit_held(const Visit& visit) const {
         for (std::uint32_t i = 0; i < (control_.shape().areas + 63) / 64; ++i) {
-            // acquire: partner is note_held()
-            std::uint64_t bits = control_.held(i).load(std::memory_order_acquire);
-            for (; bits != 0; bits &= bits - 1) {
-                const auto area = i * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-                for (std::uint32_t unit = area * area_units; unit < (area + 1) * area_units; ++unit)
+            // acquire, both: partner is note_held()
+            std::uint64_t areas = control_.held_areas(i).load(std::memory_order_acquire);
+            for (; areas != 0; areas &= areas - 1) {
+                const auto area = i * 64 + static_cast<std::uint32_t>(std::countr_zero(areas));
+                std::uint64_t units = control_.held(area).load(std::memory_order_acquire);
+                for (; units != 0; units &= units - 1) {
+                    const auto unit =
+                        area * area_units + static_cast<std::uint32_t>(std::countr_zero(units));
                     visit(unit);
-                forget_held(area);
+                    forget_held(unit);
+                }
+                forget_held_area(area);
             }
         }
     }
@@ -127,12 +134,8 @@ public:
     // Notes that a cache holds the span. Called after the span's word was stored.
     void note_held(std::uint32_t head) const noexcept {
         const std::uint32_t area = head / area_units;
-        const std::uint64_t mask = std::uint64_t{1} << (area % 64);
-        auto& bits = control_.held(area / 64);
-        // seq_cst: after the span's word; partner: forget_held(), which clears the bit, then loads
-        // the words
-        if ((bits.load(std::memory_order_seq_cst) & mask) == 0)
-            bits.fetch_or(mask, std::memory_order_seq_cst);
+        set_bit(control_.held(area), head % area_units);
+        set_bit(control_.held_areas(area / 64), area % 64);
     }
 
     [[nodiscard]] UnitWord word(std::uint32_t unit) const noexcept {
@@ -145,21 +148,38 @@ public:
     }
 
 private:
-    [[nodiscard]] bool has_held(std::uint32_t area) const noexcept {
-        for (std::uint32_t unit = area * area_units; unit < (area + 1) * area_units; ++unit) {
-            const UnitWord what =
-                UnitWord::unpacked(control_.unit(unit).load(std::memory_order_seq_cst));
-            if (what.holder != 0) return true;
-        }
-        return false;
+    using Word = typename Control<Atomic>::Word;
+
+    // seq_cst, all: a thread that notes a span stores the word that the bit stands for, then reads the
+    // bit; a thread that forgets it clears the bit, then reads that word again.
+    static void set_bit(Word& bits, std::uint32_t place) noexcept {
+        const std::uint64_t bit = std::uint64_t{1} << place;
+        if ((bits.load(std::memory_order_seq_cst) & bit) == 0)
+            bits.fetch_or(bit, std::memory_order_seq_cst);
     }
 
-    // Clears the bit of an area if no cache holds a span there.
-    void forget_held(std::uint32_t area) const noexcept {
-        if (has_held(area)) return;
-        control_.held(area / 64).fetch_and(~(std::uint64_t{1} << (area % 64)),
-                                           std::memory_order_seq_cst);
-        if (has_held(area)) note_held(area * area_units);
+    static void clear_bit(Word& bits, std::uint32_t place) noexcept {
+        bits.fetch_and(~(std::uint64_t{1} << place), std::memory_order_seq_cst);
+    }
+
+    [[nodiscard]] bool is_held(std::uint32_t unit) const noexcept {
+        return UnitWord::unpacked(control_.unit(unit).load(std::memory_order_seq_cst)).holder != 0;
+    }
+
+    // Clears the bit of a span that no cache holds.
+    void forget_held(std::uint32_t unit) const noexcept {
+        if (is_held(unit)) return;
+        clear_bit(control_.held(unit / area_units), unit % area_units);
+        if (is_held(unit)) note_held(unit);
+    }
+
+    // Clears the bit of an area without noted spans.
+    void forget_held_area(std::uint32_t area) const noexcept {
+        const Word& noted = control_.held(area);
+        if (noted.load(std::memory_order_seq_cst) != 0) return;
+        Word& areas = control_.held_areas(area / 64);
+        clear_bit(areas, area % 64);
+        if (noted.load(std::memory_order_seq_cst) != 0) set_bit(areas, area % 64);
     }
 
     // Empty areas that keep their memory.
@@ -317,12 +337,12 @@ private:
             UnitWord{UnitState::claimed, 0, 0, cache.number() + 1, 0}.packed();
         for (std::uint32_t i = 0; i < units; ++i) {
             std::uint64_t expected = 0;
-            // seq_cst: partners are the give_up() of the unit, and repair_used()
+            // seq_cst: partners are the give_up() of the unit, and repair_bits()
             if (control_.unit(head + i).compare_exchange_strong(
                     expected, mine, std::memory_order_seq_cst, std::memory_order_relaxed)) {
                 continue;
             }
-            // The unit is in use though its bit was clear, for a moment (repair_used()): the bit,
+            // The unit is in use though its bit was clear, for a moment (repair_bits()): the bit,
             // which is set now, stays.
             for (std::uint32_t j = 0; j < units; ++j) {
                 if (j < i) control_.unit(head + j).store(0, std::memory_order_release);
@@ -351,7 +371,7 @@ private:
     }
 
     // Clears the bits of units that are free, or were a moment ago: another thread may have cleared
-    // a bit before (repair_used()), and the unit may be claimed again since.
+    // a bit before (repair_bits()), and the unit may be claimed again since.
     void clear_used(std::uint32_t head, std::uint32_t units) const noexcept {
         for (std::uint32_t done = 0; done < units;) {
             const std::uint32_t area = (head + done) / area_units;

@@ -45,6 +45,7 @@ MUTANTS = {
     "a span of few free blocks is not noted": ("spans.hpp", "        } else {\n            rest_.add(size_class, head);\n        }\n", "        }\n"),
     "room is said to be noted": ("spans.hpp", " && room_.has(size_class, head);", " && head != no_unit;"),
     "an empty span is said to be noted": ("spans.hpp", "return bits != size.full_word(word) && room_", "return bits != 0 && room_"),
+    "recovery notes no held span": ("units.hpp", "            if (is_held(unit)) note_held(unit);\n", ""),
     "a new span is not noted as held": ("spans.hpp", "        units_.note_held(head);\n        return head;\n", "        return head;\n"),
     "a run of areas ends at each word": ("free_areas.hpp", "            begin = area + word_bits - trailing;\n",
                                          "            begin = area + word_bits;\n"),
@@ -85,7 +86,7 @@ MUTANTS = {
                                "            // seq_cst: partner"),
     "claimed units of the dead forgotten": ("heap.hpp", "                return units_.give_up_claimed(unit);",
                                             "                return;"),
-    "free units not found again": ("heap.hpp", "        units_.repair_used();\n", ""),
+    "free units not found again": ("heap.hpp", "        units_.repair_bits();\n", ""),
     # Loans.
     "a loan is anybody's": ("loans.hpp", "std::uint64_t{process} + 1) << number_bits | block", "std::uint64_t{process != ~0U}) << number_bits | block"),
     "a loan that is held is ended": ("loans.hpp", "if (loan == 0 || (loan & held) != 0 || !is_gone", "if (loan == 0 || !is_gone"),

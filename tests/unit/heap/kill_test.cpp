@@ -7,6 +7,7 @@
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include "heap/heap.hpp"
 
@@ -306,6 +307,27 @@ struct Theft : Scene {
 
     Actor holder;
 };
+
+// A thief was killed after it had cleared a bit, and a thread has acquired the span in between.
+TEST(Theft, a_recovery_notes_the_spans_that_caches_hold) {
+    Theft scene;
+    const auto& control = scene.heap.control();
+    const auto noted = [&control] {
+        std::vector<std::uint64_t> words;
+        for (std::uint32_t area = 0; area < Scene::shape.areas; ++area)
+            words.push_back(control.held(area).load(std::memory_order_relaxed));
+        words.push_back(control.held_areas(0).load(std::memory_order_relaxed));
+        return words;
+    };
+    const std::vector<std::uint64_t> before = noted();
+    ASSERT_NE(before[0], 0U);
+    for (std::uint32_t area = 0; area < Scene::shape.areas; ++area)
+        control.held(area).store(0, std::memory_order_relaxed);
+    control.held_areas(0).store(0, std::memory_order_relaxed);
+    Actor survivor(scene.heap, scene.ledger, 1);
+    recover(scene, survivor.cache(), 0);
+    EXPECT_EQ(noted(), before);
+}
 
 TEST(Theft, leaves_the_blocks_and_takes_the_rest) {
     Theft scene;
