@@ -86,7 +86,12 @@ struct Scene {
     void work(std::uint32_t process, bool is_hasty) {
         for (std::uint32_t round = 0; round < rounds; ++round) {
             const LockParty me = party(process, round);
-            LockAnswer answer = lock().take(me, true, 0, gone());
+            LockAnswer answer;
+            if (Lock::take_if_free(head, me)) {
+                answer.outcome = LockOutcome::taken;
+            } else {
+                answer = lock().take(me, true, 0, gone());
+            }
             notify(answer.grant);
             if (answer.outcome == LockOutcome::again) {
                 --round;
@@ -104,12 +109,26 @@ struct Scene {
                 return;
             }
             critical_section(process, answer.outcome == LockOutcome::taken_from_dead);
-            do {
-                answer = lock().release(me, gone());
-                notify(answer.grant);
-            } while (answer.outcome == LockOutcome::again);
-            if (answer.outcome != LockOutcome::released) note_wrong("no release");
+            release(me);
         }
+    }
+
+    void release(const LockParty& me) {
+        if (Lock::release_if_alone(head, me)) return;
+        LockAnswer answer;
+        do {
+            answer = lock().release(me, gone());
+            notify(answer.grant);
+        } while (answer.outcome == LockOutcome::again);
+        if (answer.outcome != LockOutcome::released) note_wrong("no release");
+    }
+
+    LockAnswer take(std::uint32_t process, bool may_wait = true) {
+        return lock().take(party(process), may_wait, 0, gone());
+    }
+
+    [[nodiscard]] LockPlace<sched::Atomic>& place_of(std::uint32_t ticket) {
+        return place[ticket % places];
     }
 
     void critical_section(std::uint32_t process, bool is_from_dead) {
@@ -234,6 +253,87 @@ TEST(QueuedLockTest, the_next_holder_learns_of_the_death_once) {
                   LockOutcome::released);
         EXPECT_EQ(scene.lock().take(Scene::party(2), true, 0, scene.gone()).outcome,
                   LockOutcome::taken);
+    }
+}
+
+// A process that does not wait gives the lock of a dead holder to the waiter before it.
+TEST(QueuedLockTest, a_dead_holders_lock_goes_to_the_waiters_first) {
+    for (const bool may_wait : {false, true}) {
+        Scene scene;
+        ASSERT_EQ(scene.take(0).outcome, LockOutcome::taken);
+        const LockAnswer first = scene.take(1);
+        ASSERT_EQ(first.outcome, LockOutcome::queued);
+        const LockAnswer second = scene.take(2);
+        ASSERT_EQ(second.outcome, LockOutcome::queued);
+        scene.dead[0].store(1, std::memory_order_seq_cst);
+        std::uint32_t holder = 0;
+        EXPECT_FALSE(scene.lock().retire(holder, scene.gone()));
+        const LockAnswer late = scene.take(3, may_wait);
+        EXPECT_EQ(late.outcome, may_wait ? LockOutcome::queued : LockOutcome::held);
+        if (!may_wait) {
+            EXPECT_EQ(late.grant.process, 1U);
+        }
+        EXPECT_EQ(scene.lock().poll(Scene::party(1), first.ticket, scene.gone()).outcome,
+                  LockOutcome::taken_from_dead);
+        const LockAnswer released = scene.lock().release(Scene::party(1), scene.gone());
+        EXPECT_EQ(released.grant.process, 2U);
+        EXPECT_EQ(released.grant.died, 0U);
+        EXPECT_EQ(scene.lock().poll(Scene::party(2), second.ticket, scene.gone()).outcome,
+                  LockOutcome::taken);
+    }
+}
+
+// The holder lives: no later holder is told of a death.
+TEST(QueuedLockTest, a_dead_waiter_is_skipped) {
+    Scene scene;
+    ASSERT_EQ(scene.take(0).outcome, LockOutcome::taken);
+    ASSERT_EQ(scene.take(1).outcome, LockOutcome::queued);
+    const LockAnswer second = scene.take(2);
+    ASSERT_EQ(second.outcome, LockOutcome::queued);
+    scene.dead[1].store(1, std::memory_order_seq_cst);
+    EXPECT_EQ(scene.lock().release(Scene::party(0), scene.gone()).grant.process, 2U);
+    EXPECT_EQ(scene.lock().poll(Scene::party(2), second.ticket, scene.gone()).outcome,
+              LockOutcome::taken);
+}
+
+TEST(QueuedLockTest, a_waiter_that_dies_while_it_is_granted_the_lock_passes_it_on) {
+    Scene scene;
+    ASSERT_EQ(scene.take(0).outcome, LockOutcome::taken);
+    ASSERT_EQ(scene.take(1).outcome, LockOutcome::queued);
+    ASSERT_EQ(scene.take(2).outcome, LockOutcome::queued);
+    int looks = 0;
+    const auto dies_later = [&looks](std::uint32_t process) { return process == 1 && ++looks > 1; };
+    EXPECT_EQ(scene.lock().release(Scene::party(0), dies_later).grant.process, 2U);
+}
+
+// The releasing thread has stopped after it granted the place.
+TEST(QueuedLockTest, a_waiter_completes_the_grant_of_its_place) {
+    Scene scene;
+    ASSERT_EQ(scene.take(0).outcome, LockOutcome::taken);
+    const LockAnswer waiting = scene.take(1);
+    ASSERT_EQ(waiting.outcome, LockOutcome::queued);
+    const LockWaiter granted(waiting.ticket, Scene::party(1), LockWaiterState::granted);
+    scene.place_of(waiting.ticket).waiter.store(granted.word(), std::memory_order_seq_cst);
+    EXPECT_EQ(scene.lock().poll(Scene::party(1), waiting.ticket, scene.gone()).outcome,
+              LockOutcome::taken);
+    EXPECT_EQ(scene.lock().holder(), 1U);
+}
+
+// A waiter has stopped after it took its place.
+TEST(QueuedLockTest, a_later_waiter_counts_one_that_has_not_counted_itself) {
+    Scene scene;
+    ASSERT_EQ(scene.take(0).outcome, LockOutcome::taken);
+    const LockAnswer first = scene.take(1);
+    ASSERT_EQ(first.outcome, LockOutcome::queued);
+    const std::uint32_t ticket = first.ticket + 1;
+    const LockWaiter uncounted(ticket, Scene::party(2), LockWaiterState::waiting);
+    scene.place_of(ticket).waiter.store(uncounted.word(), std::memory_order_seq_cst);
+    const LockAnswer third = scene.take(3);
+    EXPECT_EQ(third.outcome, LockOutcome::queued);
+    EXPECT_EQ(third.ticket, ticket + 1);
+    for (const std::uint32_t process : {0U, 1U, 2U}) {
+        EXPECT_EQ(scene.lock().release(Scene::party(process), scene.gone()).grant.process,
+                  process + 1);
     }
 }
 

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Defects planted into the lock that outlives its holders."""
+import sys
+
+from plants import Plants
+
+TESTS = ["tests/unit/sync/queued_lock_test.cpp"]
+
+# name: (file, text, instead)
+MUTANTS = {
+    "a held lock is taken": ("queued_lock.hpp", "        return !state.is_held() && head.state.compare_exchange_strong(", "        return head.state.compare_exchange_strong("),
+    "a release forgets the waiters": ("queued_lock.hpp", "        return state.waiters == 0 && state.process_plus_1 == me.process + 1 &&",
+                                      "        return state.process_plus_1 == me.process + 1 &&"),
+    "a lock is taken past its waiters": ("queued_lock.hpp", "if (!state.is_held() || (is_orphaned && state.waiters == 0)) {", "if (!state.is_held() || is_orphaned) {"),
+    "a death is not told": ("queued_lock.hpp", "return told(answer, taken_if(is_orphaned));", "return told(answer, taken_if(false));"),
+    "a death is told to each later holder": ("queued_lock.hpp", "state.advanced().held_by(first.party, has_died)", "state.advanced().held_by(first.party, has_died || state.died != 0)"),
+    "a waiter that does not wait leaves an orphan": ("queued_lock.hpp", "                if (is_orphaned) recover(answer.grant, is_gone);\n", ""),
+    "a thread may take its lock twice": ("queued_lock.hpp", "if (state.holder() == me.process && state.thread == me.thread &&\n", "if (state.holder() == me.process && state.thread > me.thread &&\n"),
+    "another thread may release": ("queued_lock.hpp", "        if (state.holder() != me.process || is_of_other)\n", "        if (state.holder() != me.process)\n"),
+    "another process may release": ("queued_lock.hpp", "        if (state.holder() != me.process || is_of_other)\n", "        if (is_of_other)\n"),
+    "a waiter that left is granted": ("queued_lock.hpp",
+        "            case LockWaiterState::cancelled:\n                (void)becomes(LockWaiterState::skipped);\n                return false;\n",
+        "            case LockWaiterState::cancelled:\n                (void)becomes(LockWaiterState::granted);\n                return false;\n"),
+    "a dead waiter is granted": ("queued_lock.hpp", "if (is_gone(first.party.process)) {", "if (first.ticket != state.head) {"),
+    "a waiter does not complete its grant": ("queued_lock.hpp", "if (state.waiters != 0 && (is_dead || is_granted_now(first, state))) {", "if (state.waiters != 0 && is_dead) {"),
+    "a waiter does not look for a dead holder": ("queued_lock.hpp", "if (state.waiters != 0 && (is_dead || is_granted_now(first, state))) {",
+                                                 "if (state.waiters != 0 && is_granted_now(first, state)) {"),
+    "a waiter that left had the lock": ("queued_lock.hpp", "        return poll(me, ticket, is_gone);\n    }\n\n    // Releases", "        LockAnswer gone;\n        return told(gone, LockOutcome::left);\n    }\n\n    // Releases"),
+    "an uncounted waiter is not counted": ("queued_lock.hpp", "            (void)change(word, counted);\n            return false;", "            return false;"),
+    "a full queue takes one more": ("queued_lock.hpp", "if (state.waiters >= count_ - 1) {", "if (state.waiters >= count_) {"),
+    "places of waiters that left are lost": ("queued_lock.hpp", "                if (take_over(ticket, me, grant_word, answer)) return true;\n            }\n", "            }\n"),
+    "a released lock is waited for": ("queued_lock.hpp", "            if (!state.is_held()) {\n                LockState taken", "            if (false && !state.is_held()) {\n                LockState taken"),
+    "a held lock is freed": ("queued_lock.hpp", "        return is_free && state.waiters == 0 && change(word, LockState::freed());", "        return state.waiters == 0 && change(word, LockState::freed());"),
+    "an awaited lock is freed": ("queued_lock.hpp", "        return is_free && state.waiters == 0 && change(word, LockState::freed());", "        return is_free && change(word, LockState::freed());"),
+    "a granted waiter died, and none looks": ("queued_lock.hpp", "            finish(state.head, answer.grant, is_gone);\n            recover(answer.grant, is_gone);\n", "            finish(state.head, answer.grant, is_gone);\n"),
+}
+
+if __name__ == "__main__":
+    sys.exit(Plants("sync", TESTS, MUTANTS).main())
