@@ -283,7 +283,7 @@ TEST(QueuedLockTest, a_dead_holders_lock_goes_to_the_waiters_first) {
     }
 }
 
-// The holder lives: no later holder is told of a death.
+// The next holder gets taken, since the holder before it was alive.
 TEST(QueuedLockTest, a_dead_waiter_is_skipped) {
     Scene scene;
     ASSERT_EQ(scene.take(0).outcome, LockOutcome::taken);
