@@ -46,10 +46,13 @@ sync::LockParty party_of(const memory::HazardLine& line) noexcept {
 // Takes a free lock of this node, as most calls do: one compare-and-swap.
 [[gnu::always_inline]] inline bool take_at_once(acp_lock_t lock) noexcept {
     memory::HazardLine* const line = api::inline_line;
-    return api::is_free(line) &&
-           lock::change_at_once(api::fast_path.view, *line, lock.ga, [line](auto& head) {
-               return sync::QueuedLock<>::take_if_free(head, party_of(*line));
-           });
+    const bool is_taken =
+        api::is_free(line) &&
+        lock::change_at_once(api::fast_path.view, *line, lock.ga, [line](auto& head) {
+            return sync::QueuedLock<>::take_if_free(head, party_of(*line));
+        });
+    if (is_taken) memory::claim_for_lock(*line);
+    return is_taken;
 }
 
 [[gnu::noinline]] int take(const char* call, acp_lock_t lock, std::int64_t timeout_ns) noexcept {
@@ -64,6 +67,8 @@ sync::LockParty party_of(const memory::HazardLine& line) noexcept {
         auto taken = locks().take(lock.ga, timeout_ns, tell);
         if (!taken.is_ok()) return named(call, lock, std::move(taken).failure());
         if (!taken.value().has_lock) return int{ACP_NONE};
+        if (auto* const line = library().hazards->own_line(); line != nullptr)
+            memory::claim_for_lock(*line);
         return taken.value().has_died ? 1 : 0;
     });
 }
@@ -78,7 +83,12 @@ int run_on(const char* call, acp_lock_t lock, const Body& body) noexcept {
 }
 
 [[gnu::noinline]] int unlock_long(acp_lock_t lock) noexcept {
-    return run_on("acp_unlock", lock, [&](Locks& all) { return all.release(lock.ga); });
+    return run_on("acp_unlock", lock, [&](Locks& all) {
+        Status status = all.release(lock.ga);
+        auto* const line = library().hazards->own_line();
+        if (status.is_ok() && line != nullptr) memory::unclaim_for_lock(*line);
+        return status;
+    });
 }
 
 }  // namespace
@@ -123,6 +133,8 @@ int acp_unlock(acp_lock_t lock) {
         lock::change_at_once(api::fast_path.view, *line, lock.ga, [line](auto& head) {
             return sync::QueuedLock<>::release_if_alone(head, party_of(*line));
         });
-    return is_released ? 0 : unlock_long(lock);
+    if (!is_released) return unlock_long(lock);
+    memory::unclaim_for_lock(*line);
+    return 0;
 }
 }

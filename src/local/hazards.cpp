@@ -43,9 +43,9 @@ public:
         : lines_(segment.hazards(slot)), slot_(&segment.slot(slot)) {
         for (memory::HazardLine& line : lines_) {
             // an earlier Hazards of this process has left it claimed
-            if (line.is_claimed.load(std::memory_order_relaxed) != 0) {
+            if (line.claims.load(std::memory_order_relaxed) != 0) {
                 line.target.store(0, std::memory_order_relaxed);
-                line.is_claimed.store(0, std::memory_order_relaxed);
+                line.claims.store(0, std::memory_order_relaxed);
             }
         }
         for (std::size_t i = 0; i < holdings_.size(); ++i) {
@@ -57,8 +57,8 @@ public:
     Holding* claim() {
         const std::scoped_lock lock(mutex_);
         for (std::uint32_t i = 0; i + 1 < lines_.size(); ++i) {  // the last one is shared
-            if (lines_[i].is_claimed.load(std::memory_order_relaxed) == 0) {
-                lines_[i].is_claimed.store(1, std::memory_order_relaxed);
+            if (lines_[i].claims.load(std::memory_order_relaxed) == 0) {
+                lines_[i].claims.store(1, std::memory_order_relaxed);
                 if (slot_->hazard_lines_used.load(std::memory_order_relaxed) < i + 1) {
                     // seq_cst: stored before the line is used, so that later scans include it
                     slot_->hazard_lines_used.store(i + 1, std::memory_order_seq_cst);
@@ -74,7 +74,8 @@ public:
         if (is_abandoned_.load(std::memory_order_relaxed)) return;
         const std::scoped_lock lock(mutex_);
         line->target.store(0, std::memory_order_release);
-        line->is_claimed.store(0, std::memory_order_relaxed);
+        line->claims.store(line->claims.load(std::memory_order_relaxed) - 1,
+                           std::memory_order_relaxed);
     }
 
     void abandon() noexcept { is_abandoned_.store(true, std::memory_order_relaxed); }

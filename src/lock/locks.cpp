@@ -100,6 +100,7 @@ struct Locks::Waiting {
     bool is_here = false;
     LockReply last;  // the latest answer about the lock
     gma::Deadline deadline;
+    std::uint64_t since_ns = 0;  // when the thread slept first; wait() sleeps several times
 };
 
 // On the lock's node: the lock is the waiter's, or another waiter must be notified. From another
@@ -124,13 +125,14 @@ public:
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         const local::Space& space = locks_.gma_.space();
         const std::uint32_t holder = waiting_.last.holder;
+        if (waiting_.since_ns == 0) waiting_.since_ns = since_ns;
         memory::Command told;
         told.operation = memory::invoke_operation;
         told.operand = local::operation_number<operations::TakeLock>;
         told.source = waiting_.call.lock;
         told.target =
             holder < space.segment().shape().procs ? locks_.allocator_.start_of(holder) : 0;
-        entry.tell(node::AwaitedCall::held_object, since_ns, &told);
+        entry.tell(node::AwaitedCall::held_object, waiting_.since_ns, &told);
     }
 
 private:
@@ -174,7 +176,7 @@ Result<LockReply> Locks::run(const typename Operation::Input& input, const LockC
             Status failure = std::move(returned).failure();
             if (failure.code() != Code::stale && failure.code() != Code::address) return failure;
             return Status::worded(failure.code(), [&] {
-                return "there is no lock at global address " + base::hex(call.lock) + " of " +
+                return "no lock begins at global address " + base::hex(call.lock) + " of " +
                        name_of(process) + ": it was freed, or no acp_create_lock returned it";
             });
         }
@@ -187,13 +189,17 @@ Result<std::uint32_t> Locks::owner_of(GlobalAddress lock) const {
     return allocator_.owner_of(lock);
 }
 
-Result<GlobalAddress> Locks::make(std::uint32_t process) {
+// Places for a thread of each process, and for some more.
+std::uint64_t Locks::places_of_new() const noexcept {
     constexpr std::uint32_t places_least = 64;
     const std::uint32_t procs = gma_.space().segment().shape().procs;
-    // Places for a thread of each process, and for some more.
-    const std::uint64_t places =
+    const std::uint32_t places =
         std::min(std::bit_ceil(procs + places_least / 2), sync::lock_places_max);
-    const operations::LockToMake request{std::max<std::uint64_t>(places, places_least)};
+    return std::max(places, places_least);
+}
+
+Result<GlobalAddress> Locks::make(std::uint32_t process) {
+    const operations::LockToMake request{places_of_new()};
     auto made = data::RemoteCall<operations::MakeLock>(gma_, allocator_).run(process, request);
     if (!made.is_ok()) return std::move(made).failure();
     if (made.value().output.lock == 0) return allocator_.no_room(process, 0);
@@ -207,15 +213,16 @@ Result<LockTaken> Locks::take(GlobalAddress lock,
     if (!owner.is_ok()) return std::move(owner).failure();
     GrantWord grant_word(allocator_);
     const bool is_here = gma_.space().is_on_node(owner.value());
-    Waiting waiting{call_on(lock), grant_word, is_here, {}, {}};
+    Waiting waiting{call_on(lock), grant_word, is_here, {}, {}, 0};
+    Status no_word;  // why the caller cannot wait for the lock of another node
     if (!is_here && timeout_ns != 0) {
-        auto status = grant_word.open(gma_.space());
-        if (!status.is_ok()) return status;
+        no_word = grant_word.open(gma_.space());
         waiting.call.serial =
             grant_word.address() / GrantWord::bytes % (1U << sync::lock_serial_bits);
     }
-    auto reply = run<operations::TakeLock>(
-        {waiting.call, grant_word.address(), timeout_ns != 0 ? 1U : 0U}, waiting.call);
+    const bool may_wait = timeout_ns != 0 && no_word.is_ok();
+    auto reply = run<operations::TakeLock>({waiting.call, grant_word.address(), may_wait ? 1U : 0U},
+                                           waiting.call);
     if (!reply.is_ok()) return std::move(reply).failure();
     waiting.last = reply.value();
     switch (waiting.last.outcome) {
@@ -225,11 +232,15 @@ Result<LockTaken> Locks::take(GlobalAddress lock,
         case LockOutcome::own:
             return Status(Code::state, "the calling thread holds the lock already");
         case LockOutcome::full:
-            return Status(Code::limit, "as many threads wait for the lock as its queue has places");
+            return Status(Code::limit,
+                          "as many threads wait for the lock already as its queue has room for (" +
+                              std::to_string(places_of_new() - 1) +
+                              "): let fewer threads wait, or take it by acp_try_lock");
         case LockOutcome::queued:
             break;
         default:
             notify_next(waiting.last);
+            if (!no_word.is_ok()) return no_word;
             return LockTaken{};
     }
     waiting.deadline = gma::Deadline(timeout_ns);
@@ -313,10 +324,10 @@ Status Locks::free(GlobalAddress lock) {
     if (!reply.is_ok()) return std::move(reply).failure();
     if (reply.value().outcome == LockOutcome::released) return {};
     const std::uint32_t holder = reply.value().holder;
-    return {Code::state,
-            holder == LockGrant::no_process
-                ? "a thread takes the lock at this moment"
-                : "the lock is held by " + name_of(holder) + "; it is freed after acp_unlock"};
+    return {Code::state, holder == LockGrant::no_process
+                             ? "a thread takes the lock at this moment"
+                             : "the lock is held by " + name_of(holder) +
+                                   ": call acp_free_lock after its acp_unlock"};
 }
 
 // Notifies a waiter of another node that the lock is its. If it is gone, the next waiter finds that.

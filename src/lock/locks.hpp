@@ -84,6 +84,7 @@ private:
     template <typename Operation>
     base::Result<operations::LockReply> run(const typename Operation::Input& input,
                                             const operations::LockCall& call);
+    [[nodiscard]] std::uint64_t places_of_new() const noexcept;
     base::Result<LockTaken> wait(Waiting& waiting, const LongWait& tell_long_wait);
     base::Result<LockTaken> leave(Waiting& waiting);
     base::Result<std::uint32_t> owner_of(GlobalAddress lock) const;

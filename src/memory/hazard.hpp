@@ -22,11 +22,12 @@ inline constexpr std::uint32_t hazard_lines_per_slot = 64;
 // Writer: the one thread that claimed the line. Readers: owners that unregister, statistics.
 template <template <class> class Atomic>
 struct alignas(64) HazardLineOf {
-    Atomic<std::uint64_t> target;      // address in use, 0 = none (then source is meaningless)
-    Atomic<std::uint64_t> source;      // address in use
-    Atomic<std::uint64_t> is_claimed;  // 1 while a thread owns the line
-    Atomic<std::uint64_t> commands;    // commands that this thread ran by loads and stores
-    Atomic<std::uint64_t> bytes;       // bytes of those commands
+    Atomic<std::uint64_t> target;  // address in use, 0 = none (then source is meaningless)
+    Atomic<std::uint64_t> source;  // address in use
+    Atomic<std::uint64_t>
+        claims;  // 1 of the thread that owns the line, and 1 for each lock that it holds
+    Atomic<std::uint64_t> commands;  // commands that this thread ran by loads and stores
+    Atomic<std::uint64_t> bytes;     // bytes of those commands
     // commands that this thread ran at once through the kernel
     Atomic<std::uint64_t> attached_commands;
     Atomic<std::uint64_t> attached_bytes;
@@ -37,6 +38,19 @@ struct alignas(64) HazardLineOf {
 using HazardLine = HazardLineOf<std::atomic>;
 
 static_assert(sizeof(HazardLine) == 64);
+
+// The owner of the line holds one lock more, or one less. A line that is claimed for a lock stays
+// claimed when its thread ends: a thread that got the line next would pass for the lock's holder.
+inline void claim_for_lock(HazardLine& line) noexcept {
+    // relaxed: other threads only compare it with 0
+    line.claims.store(line.claims.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+inline void unclaim_for_lock(HazardLine& line) noexcept {
+    const std::uint64_t claims = line.claims.load(std::memory_order_relaxed);
+    // The last one is the thread's; those of locks that acp_reset has ended are left.
+    if (claims > 1) line.claims.store(claims - 1, std::memory_order_relaxed);
+}
 
 // How a reader's announcement becomes visible before its table reads.
 enum class HazardFence {

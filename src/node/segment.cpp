@@ -146,7 +146,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(memory::TableEntry, kind),
     offsetof(memory::TableEntry, device),
     offsetof(memory::HazardLine, source),
-    offsetof(memory::HazardLine, is_claimed),
+    offsetof(memory::HazardLine, claims),
     offsetof(memory::HazardLine, commands),
     offsetof(memory::HazardLine, attach_choices),
 });

@@ -11,7 +11,8 @@
 // A waiter's place goes
 //   waiting -> granted     by the releasing holder, or by a process that found the holder dead
 //   waiting -> cancelled   by the waiter, after a timeout
-//   cancelled -> waiting   by a new waiter that takes the place over, with a number of its own
+//   cancelled, or waiting with a dead waiter -> waiting   by a new waiter that takes the place over,
+//                          with a number of its own
 //   waiting, cancelled -> skipped   when the place is first in the queue, and its waiter dead or gone
 // A place that is granted or skipped no longer changes until its ticket is below the queue's head.
 // Tests: tests/unit/sync/queued_lock_test.cpp, under the seeded scheduler, with kills and stops.
@@ -88,7 +89,7 @@ public:
                 if (is_orphaned) recover(answer.grant, is_gone);
                 return told(answer, LockOutcome::held);
             }
-            if (!enter(state, me, grant_word, answer)) continue;
+            if (!enter(state, me, grant_word, is_gone, answer)) continue;
             return answer.outcome == LockOutcome::full ? answer : count_in(me, answer, is_gone);
         }
         return answer;
@@ -217,18 +218,20 @@ private:
 
     // Takes a place behind all waiters. False: others were faster. With answer.outcome == full
     // there is none. With again the place's waiter is not counted yet; with queued it is.
+    template <typename IsGone>
     [[nodiscard]] bool enter(const LockState& state,
                              const LockParty& me,
                              std::uint64_t grant_word,
+                             const IsGone& is_gone,
                              LockAnswer& answer) noexcept {
-        // The last waiter may have left: its place is as good.
-        if (state.waiters != 0 &&
-            take_over((state.tail() - 1) & ticket_mask, me, grant_word, answer))
-            return true;
+        const auto take_over_from_end = [&](std::uint32_t i) {
+            return take_over((state.tail() - i) & ticket_mask, me, grant_word, is_gone, answer);
+        };
+        // The last waiter may have left or died: its place is as good.
+        if (state.waiters != 0 && take_over_from_end(1)) return true;
         if (state.waiters >= count_ - 1) {
             for (std::uint32_t i = 2; i <= state.waiters && i <= steps_max; ++i) {
-                const std::uint32_t ticket = (state.tail() - i) & ticket_mask;
-                if (take_over(ticket, me, grant_word, answer)) return true;
+                if (take_over_from_end(i)) return true;
             }
             answer.outcome = LockOutcome::full;
             return true;
@@ -249,14 +252,19 @@ private:
         return change(place, before, LockWaiter(ticket, me, LockWaiterState::waiting));
     }
 
-    // Takes the place of a waiter that has left.
+    // Takes the place of a waiter that has left or died.
+    template <typename IsGone>
     [[nodiscard]] bool take_over(std::uint32_t ticket,
                                  const LockParty& me,
                                  std::uint64_t grant_word,
+                                 const IsGone& is_gone,
                                  LockAnswer& answer) noexcept {
         LockPlace<Atomic>& place = place_of(ticket);
         const LockWaiter before(place.waiter.load(std::memory_order_acquire));
-        if (before.ticket != ticket || before.state != LockWaiterState::cancelled) return false;
+        const bool is_left =
+            before.state == LockWaiterState::cancelled ||
+            (before.state == LockWaiterState::waiting && is_gone(before.party.process));
+        if (before.ticket != ticket || !is_left) return false;
         if (grant_word != 0) place.grant_word.store(grant_word, std::memory_order_relaxed);
         if (!change(place, before, LockWaiter(ticket, me, LockWaiterState::waiting))) return false;
         answer.ticket = ticket;

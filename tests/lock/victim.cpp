@@ -171,6 +171,8 @@ private:
         int of_thread = 0;
         std::thread([&] { of_thread = acp_unlock(lock_); }).join();
         must(of_thread == -1, "acp_unlock by another thread");
+        acp_clear_errno();
+        ended_thread();
         std::atomic<bool> is_late{false};
         std::thread waiter([&] {
             must(acp_lock_timeout(lock_, hurry_ns) == ACP_NONE, "the time is over");
@@ -192,6 +194,19 @@ private:
         fails_with(acp_try_lock({lock_.ga + 64}), ACP_ERR_STALE, "acp_try_lock inside a lock");
         fails_with(acp_unlock({acp_query_starter_ga(board_.home)}), ACP_ERR_ADDRESS,
                    "acp_unlock of starter memory");
+    }
+
+    // A thread that ends keeps its lock, and no later thread passes for it.
+    void ended_thread() {
+        const acp_lock_t other = acp_create_lock(board_.home);
+        std::thread([&] { must(acp_lock(other) == 0, "acp_lock by a thread that ends"); }).join();
+        for (int i = 0; i < 3; ++i) {
+            std::thread([&] {
+                must(acp_try_lock(other) == ACP_NONE, "acp_try_lock of an ended thread's lock");
+                fails_with(acp_unlock(other), ACP_ERR_STATE,
+                           "acp_unlock of an ended thread's lock");
+            }).join();
+        }
     }
 
     // The lock of a dead holder comes free here at the latest.

@@ -241,7 +241,7 @@ TEST_P(GmaTest, a_thread_without_a_hazard_line_of_its_own_may_issue) {
     std::thread([&] {
         for (memory::HazardLine& line : ranks.node().hazards(0)) {
             // makes the lines look as if 64 other threads had claimed them
-            line.is_claimed.store(1, std::memory_order_relaxed);
+            line.claims.store(1, std::memory_order_relaxed);
         }
         for (int i = 0; i < 100; ++i) {
             const Handle put =

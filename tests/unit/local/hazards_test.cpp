@@ -64,7 +64,7 @@ TEST_F(HazardsTest, a_lease_inside_an_access_of_its_thread_takes_another_line_an
         memory::leave(lease.line());
     }
     EXPECT_EQ(line->target.load(), other) << "the hazard word of an outer access stays";
-    EXPECT_EQ(node_.hazards(0)[1].is_claimed.load(), 0U);
+    EXPECT_EQ(node_.hazards(0)[1].claims.load(), 0U);
     memory::leave(*line);
     EXPECT_EQ(hazards.free_line(), line);
 }
@@ -152,7 +152,7 @@ TEST_F(HazardsTest, a_thread_that_ends_forgets_the_line_it_gave_back) {
         EXPECT_EQ(call.kept, &node_.hazards(0)[0]);
         EXPECT_EQ(t_kept, nullptr) << "it would write into a line that is another thread's now";
         EXPECT_EQ(hazards.own_line(), nullptr);
-        EXPECT_EQ(node_.hazards(0)[0].is_claimed.load(), 0U);
+        EXPECT_EQ(node_.hazards(0)[0].claims.load(), 0U);
     });
 }
 
@@ -169,9 +169,9 @@ TEST_F(HazardsTest, a_thread_that_ends_has_a_line_for_each_call_alone) {
         for (int use = 0; use < 3; ++use) {
             Hazards::Lease lease(call.hazards);
             EXPECT_EQ(&lease.line(), &node_.hazards(0)[1]);
-            EXPECT_EQ(lease.line().is_claimed.load(), 1U);
+            EXPECT_EQ(lease.line().claims.load(), 1U);
         }
-        EXPECT_EQ(node_.hazards(0)[1].is_claimed.load(), 0U);
+        EXPECT_EQ(node_.hazards(0)[1].claims.load(), 0U);
         step.arrive_and_wait();
         newcomer.join();
     });
@@ -197,7 +197,7 @@ TEST_F(HazardsTest, a_forked_child_gives_nothing_back) {
         EXPECT_EQ(waitpid(child, &status, 0), child);
         EXPECT_EQ(status, 0);
         EXPECT_EQ(line->target.load(), named) << "the child has left its parent's line";
-        EXPECT_EQ(line->is_claimed.load(), 1U) << "the child has given its parent's line away";
+        EXPECT_EQ(line->claims.load(), 1U) << "the child has given its parent's line away";
         line->target.store(0);
     }).join();
 }
@@ -241,7 +241,7 @@ void expect_waits_for(const node::Segment& node,
     std::thread reader([&] {
         if (is_line_shared) {
             for (memory::HazardLine& line : node.hazards(0).first(own_lines)) {
-                line.is_claimed.store(1);
+                line.claims.store(1);
             }
         }
         Hazards::Lease lease(hazards);

@@ -97,7 +97,7 @@ void join_all(const Segment& segment, const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
         segment.slot(i).state.store(1, std::memory_order_relaxed);
-        for (auto& line : segment.hazards(i)) line.is_claimed.store(1, std::memory_order_relaxed);
+        for (auto& line : segment.hazards(i)) line.claims.store(1, std::memory_order_relaxed);
         memory::TableEntry* const row =
             segment.tables() + std::uint64_t{i} * memory::granules_per_process;
         const std::uint64_t granules =
@@ -121,7 +121,7 @@ void join_all(const Segment& segment, const Shape& shape) {
         }
         segment.slot(segment.gateway_slot()).state.store(1, std::memory_order_relaxed);
         for (auto& line : segment.hazards(segment.gateway_slot()))
-            line.is_claimed.store(1, std::memory_order_relaxed);
+            line.claims.store(1, std::memory_order_relaxed);
     }
 }
 

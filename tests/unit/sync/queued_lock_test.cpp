@@ -394,6 +394,12 @@ TEST(QueuedLockTest, only_waiters_fill_the_queue) {
     ASSERT_EQ(scene.lock().leave({1, 2, 2}, waiting[2].ticket, scene.gone()).outcome,
               LockOutcome::left);
     EXPECT_EQ(join(51).ticket, waiting[2].ticket);
+    EXPECT_EQ(join(52).outcome, LockOutcome::full);
+    scene.dead[1].store(1, std::memory_order_seq_cst);
+    for (std::uint32_t i = 0; i < places - 1; ++i) {
+        EXPECT_EQ(scene.lock().take({2, i, i}, true, 0, scene.gone()).outcome, LockOutcome::queued);
+    }
+    EXPECT_EQ(scene.take(3).outcome, LockOutcome::full);
 }
 
 }  // namespace
