@@ -77,7 +77,9 @@ public:
     template <typename Call>
     sequence::SequenceEffect with_room(const Call& call) {
         const sequence::SequenceEffect effect = call();
-        if (effect != sequence::SequenceEffect::no_room) return effect;
+        const bool has_no_room =
+            effect == sequence::SequenceEffect::no_room || effect == sequence::SequenceEffect::held;
+        if (!has_no_room) return effect;
         heap_.find_room(lease_.cache());
         return call();
     }

@@ -9,6 +9,8 @@
 #include "base/format.hpp"
 #include "data/ask.hpp"
 #include "data/kind_at.hpp"
+#include "gma/deadline.hpp"
+#include "os/cpu.hpp"
 
 namespace acp::data {
 
@@ -106,10 +108,14 @@ Status Sequences::outcome(const SequenceName& name, SequenceEffect effect, std::
         case SequenceEffect::damaged:
             return damage();
         case SequenceEffect::no_room:
+        case SequenceEffect::held:
             break;
     }
-    return allocator_.no_room(
+    Status no_room = allocator_.no_room(
         static_cast<std::uint32_t>(gma_.space().layout().process(name.address)), bytes);
+    if (effect == SequenceEffect::no_room) return no_room;
+    return std::move(no_room).within(
+        "a rank was stopped in a call on it, which others complete with a copy of its content");
 }
 
 // Runs an operation on the sequence that its input names. Errors: address, stale, system (its words were overwritten).
@@ -125,6 +131,24 @@ Sequences::Returned<Operation> Sequences::run(const typename Operation::Input& i
     if (failure.code() == Code::stale) return none_there(input.name);
     if (failure.code() == Code::system) return damage();
     return failure;
+}
+
+// Runs an operation again as long as a process holds the sequence that was stopped in a call, and the
+// heap has no room for a copy. A process that waits for a CPU gets it in that time; the operation
+// fails if the process stays stopped.
+template <typename Operation>
+Sequences::Returned<Operation> Sequences::run_when_not_held(const typename Operation::Input& input,
+                                                            local::Bytes tail,
+                                                            std::span<std::byte> room) {
+    constexpr std::int64_t patience_ns = 1'000'000'000;
+    const gma::Deadline deadline(patience_ns);
+    for (;;) {
+        auto returned = run<Operation>(input, tail, room);
+        const bool is_held =
+            returned.is_ok() && returned.value().output.effect == SequenceEffect::held;
+        if (!is_held || deadline.is_past()) return returned;
+        os::nap();
+    }
 }
 
 // Changes a sequence by bytes, which are staged if they are for another node and do not fit into a message. Returns the number in
@@ -148,7 +172,7 @@ Result<std::uint64_t> Sequences::change(typename Operation::Input input,
             tail = {};
         }
     }
-    auto returned = run<Operation>(input, tail);
+    auto returned = run_when_not_held<Operation>(input, tail, {});
     if (!returned.is_ok()) return std::move(returned).failure();
     const SequenceResult& result = returned.value().output;
     if (auto status = outcome(input.name, result.effect, wanted); !status.is_ok()) return status;
@@ -170,7 +194,7 @@ Result<Portion> Sequences::fetch(typename Operation::Input input,
             input.stage = stage.lent();
             room = {};
         }
-        auto returned = run<Operation>(input, {}, room);
+        auto returned = run_when_not_held<Operation>(input, {}, room);
         if (!returned.is_ok()) return std::move(returned).failure();
         const SequenceResult& result = returned.value().output;
         if (auto status = outcome(input.name, result.effect, input.bytes); !status.is_ok())

@@ -77,6 +77,10 @@ private:
                                           local::Bytes tail = {},
                                           std::span<std::byte> room = {});
     template <typename Operation>
+    [[nodiscard]] Returned<Operation> run_when_not_held(const typename Operation::Input& input,
+                                                        local::Bytes tail,
+                                                        std::span<std::byte> room);
+    template <typename Operation>
     [[nodiscard]] base::Result<std::uint64_t> change(typename Operation::Input input,
                                                      const char* source,
                                                      std::uint64_t bytes,

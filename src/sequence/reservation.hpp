@@ -45,7 +45,7 @@ public:
     }
 
     // Waits until no participant holds the sequence; takes it over when the holder is dead or
-    // Others::may_wait() returns false. done; no_room (for the copy), damaged: nothing has changed.
+    // Others::may_wait() returns false. done; held, damaged: nothing has changed.
     [[nodiscard]] SequenceEffect wait_until_idle(SequenceHead<Atomic>& head,
                                                  ContentView& view) const {
         std::uint64_t turns = 0;
@@ -57,7 +57,7 @@ public:
             const bool is_evicting = view.operation.state == TurnState::evicting;
             if (!is_dead && !is_evicting && ground_.others().may_wait(turns, view.capacity))
                 continue;
-            if (!take_over(head, view, is_dead)) return SequenceEffect::no_room;
+            if (!take_over(head, view, is_dead)) return SequenceEffect::held;
         }
     }
 
@@ -125,7 +125,7 @@ public:
     }
 
     // Does one step of taking the sequence over from a participant that is stopped or dead; the
-    // caller reads it again. false: there was no memory.
+    // caller reads it again. false: there was no memory, and the other participant lives.
     [[nodiscard]] bool take_over(SequenceHead<Atomic>& head,
                                  const ContentView& view,
                                  bool is_dead) const {

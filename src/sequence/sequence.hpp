@@ -16,7 +16,8 @@
 //   that it held, also those that it was about to free (table/freeing.hpp), and completes its
 //   destruction of a sequence.
 // - Where there is no memory an operation returns no_room, and the sequence is as before. Removing
-//   at an end needs no memory, unless a living participant was stopped while it held the sequence.
+//   at an end needs no memory. If a living participant was stopped while it held the sequence, each
+//   operation needs memory for a copy, and returns `held` without it.
 // - The content of a vector is contiguous; that of a deque has at most two pieces.
 //
 // sequence/reservation.hpp gives the right to change a sequence. Atomic: std::atomic, or one of a
@@ -171,7 +172,7 @@ public:
     }
 
     // Adds bytes at an end, in the order of `source` also at the front. done (index: of the first
-    // added byte), no_room
+    // added byte), no_room, held
     SequenceEffect push(BlockNumber number,
                         ContentEnd end,
                         const char* source,
@@ -197,7 +198,7 @@ public:
         }
     }
 
-    // Removes bytes at an end; `portion` returns how many. done, no_room (see the contract)
+    // Removes bytes at an end; `portion` returns how many. done, held
     SequenceEffect pop(BlockNumber number, const Removal& removal, Portion& portion) {
         auto& head = begin(number);
         for (ContentView view;;) {
@@ -243,7 +244,7 @@ public:
         }
     }
 
-    // Executes a Splice. done (bytes: length of the content before), no_room, outside
+    // Executes a Splice. done (bytes: length of the content before), no_room, held, outside
     SequenceEffect splice(BlockNumber number, const Splice& splice, std::uint64_t& bytes) {
         auto& head = begin(number);
         for (ContentView view;;) {

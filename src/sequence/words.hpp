@@ -21,6 +21,9 @@ enum class SequenceEffect : std::uint8_t {
     // the sequence's words contradict each other, though no operation has changed them: the
     // program has overwritten them
     damaged,
+    // a participant that was stopped may write into the body when it runs again, and there is no
+    // memory for a copy: the caller calls again, since the other one ends this when it runs
+    held,
 };
 
 // Which participant may change a sequence now.

@@ -266,6 +266,34 @@ TEST(Kill, a_user_stopped_before_any_access_delays_no_other_and_recovers) {
     test::strike_everywhere<Scene>({SIGSTOP}, check);
 }
 
+// Without room for a copy the others call again until the stopped one runs.
+TEST(Kill, a_user_stopped_in_a_full_heap_makes_no_pop_fail_for_memory) {
+    const test::ScopedWatchdog watchdog("stops in a full heap");
+    std::uint64_t held = 0;
+    const auto check = [&held](Scene& scene, StruckChild& child) {
+        const std::string when = child.when();
+        const auto pop_one = [&scene] {
+            char byte = 0;
+            Portion portion;
+            return scene.own.sequence.pop(scene.in, {ContentEnd::back, &byte, 1}, portion);
+        };
+        scene.own.blocks.set_allocations_left(0);
+        const SequenceEffect before = pop_one();
+        EXPECT_TRUE(before == SequenceEffect::done || before == SequenceEffect::held) << when;
+        held += before == SequenceEffect::held ? 1 : 0;
+        if (child.is_hit()) {
+            child.go_on();
+            EXPECT_EQ(pop_one(), SequenceEffect::done) << when;
+        }
+        scene.own.blocks.set_allocations_left(-1);
+        scene.recover_victim();
+        (void)live_on(scene, when);
+        scene.expect_nothing_lost(when);
+    };
+    test::strike_everywhere<Scene>({SIGSTOP}, check);
+    EXPECT_GT(held, 0U);
+}
+
 TEST(Kill, a_kill_during_the_making_of_a_sequence_leaks_none) {
     const test::ScopedWatchdog watchdog("kills of makers");
     const auto recover_once = [](MakerScene& scene) {
