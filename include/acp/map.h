@@ -199,8 +199,9 @@ ACP_API int acp_clear_local_map(acp_map_t map);
  * replaces in map2 during the move is moved or stays. But values of 8 bytes are changed in place: a
  * change that acp_fetch_add_map, acp_compare_exchange_map, acp_replace_map or
  * acp_insert_or_assign_map makes to one in map2 during a move may be lost, even after that call has
- * returned success. _local: only the entries of map2 stored on the calling rank. swap: exchanges
- * the contents; no other call may use either map during it. Return 0, or -1. */
+ * returned success. Moves of the same map are carried out one after the other. _local: only the
+ * entries of map2 stored on the calling rank. swap: exchanges the contents; no other call may use
+ * either map during it. Return 0, or -1. */
 ACP_API int acp_assign_map(acp_map_t map1, acp_map_t map2);
 ACP_API int acp_assign_local_map(acp_map_t map1, acp_map_t map2);
 ACP_API int acp_merge_map(acp_map_t map1, acp_map_t map2);

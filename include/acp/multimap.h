@@ -141,8 +141,10 @@ ACP_API int acp_clear_local_multimap(acp_multimap_t map);
 /* assign: replaces the content of map1 by that of map2. merge: adds the entries of map2 to map1. An
  * entry that another rank inserts into or erases from map2 during the call may be copied or not.
  * move: merges, and erases all of map2; an entry that another rank inserts into map2 during the
- * call is moved or stays. _local: only the entries of map2 stored on the calling rank. swap:
- * exchanges the contents; no other call may use either multimap during it. Return 0, or -1. */
+ * call is moved or stays. Moves of the same multimap are carried out one after the other; -1 and
+ * ACP_ERR_PEER once if a rank died in one, whose last entry may be in both. _local: only the entries
+ * of map2 stored on the calling rank. swap: exchanges the contents; no other call may use either
+ * multimap during it. Return 0, or -1. */
 ACP_API int acp_assign_multimap(acp_multimap_t map1, acp_multimap_t map2);
 ACP_API int acp_assign_local_multimap(acp_multimap_t map1, acp_multimap_t map2);
 ACP_API int acp_merge_multimap(acp_multimap_t map1, acp_multimap_t map2);

@@ -146,9 +146,10 @@ ACP_API int acp_clear_local_multiset(acp_multiset_t set);
 /* assign: replaces the content of set1 by that of set2. merge: adds the counts of set2 to those of
  * set1. A count that another rank changes in set2 during the call is copied before or after that
  * change. move: merges, and takes from the counts of set2 the numbers that it added; a number that
- * another rank adds to set2 during the call is moved or stays. _local: only the entries of set2
- * stored on the calling rank. swap: exchanges the contents; no other call may use either multiset
- * during it. Return 0, or -1. */
+ * another rank adds to set2 during the call is moved or stays. Moves of the same multiset are
+ * carried out one after the other; -1 and ACP_ERR_PEER once if a rank died in one, whose last count
+ * may be in both. _local: only the entries of set2 stored on the calling rank. swap: exchanges the
+ * contents; no other call may use either multiset during it. Return 0, or -1. */
 ACP_API int acp_assign_multiset(acp_multiset_t set1, acp_multiset_t set2);
 ACP_API int acp_assign_local_multiset(acp_multiset_t set1, acp_multiset_t set2);
 ACP_API int acp_merge_multiset(acp_multiset_t set1, acp_multiset_t set2);

@@ -131,8 +131,9 @@ ACP_API int acp_clear_local_set(acp_set_t set);
 /* assign: replaces the content of set1 by that of set2. merge: adds to set1 the keys of set2 that
  * it lacks. An entry that another rank inserts into or erases from set2 during the call may be
  * copied or not. move: merges, and erases all of set2; a key that another rank inserts into set2
- * during the call is moved or stays. _local: only the entries of set2 stored on the calling rank.
- * swap: exchanges the contents; no other call may use either set during it. Return 0, or -1. */
+ * during the call is moved or stays. Moves of the same set are carried out one after the other.
+ * _local: only the entries of set2 stored on the calling rank. swap: exchanges the contents; no
+ * other call may use either set during it. Return 0, or -1. */
 ACP_API int acp_assign_set(acp_set_t set1, acp_set_t set2);
 ACP_API int acp_assign_local_set(acp_set_t set1, acp_set_t set2);
 ACP_API int acp_merge_set(acp_set_t set1, acp_set_t set2);

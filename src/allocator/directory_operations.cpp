@@ -47,7 +47,7 @@ Code MakeDirectory::run(Owner& owner,
                 GlobalAddress list = owner.address_of(block) + sizeof head;
                 for (DirectoryBody& body : head.bodies) {
                     body.list = list;
-                    body.room = tables;
+                    body.room = call->head.bodies[0].tables;
                     list += list_bytes;
                 }
                 const char* const from = reinterpret_cast<const char*>(&head);
@@ -63,6 +63,29 @@ Code MakeDirectory::run(Owner& owner,
 
 Code DestroyDirectory::on(Owner& owner, BlockNumber directory) noexcept {
     return owner.tables().destroy_directory(directory) ? Code::ok : Code::stale;
+}
+
+Code MakeTableList::check(const local::OperationCall<Input>& call,
+                          const local::OwnerShape& shape) noexcept {
+    const bool is_sound = call->which < 2 && call->room >= 1 && call->room <= tables_max;
+    if (!is_sound) return Code::argument;
+    return shape.heap_bytes != 0 ? Code::ok : Code::unsupported;
+}
+
+Code MakeTableList::run(Owner& owner,
+                        const local::OperationCall<Input>& call,
+                        local::OperationReply<Output>& reply) noexcept {
+    const BlockNumber directory = find_directory(owner, call->name);
+    if (directory == 0) return Code::stale;
+    const std::uint64_t bytes = call->room * sizeof(GlobalAddress);
+    const BlockNumber list =
+        linked_block(owner, directory, call->which == 0 ? &Start::more : &Start::more_too, bytes,
+                     [&](BlockNumber /*block*/, char* memory) { std::memset(memory, 0, bytes); });
+    reply->list = owner.address_of(list);
+    reply->room = list == 0 ? 0
+                            : owner.tables().heap().usable_bytes(table::offset_of(list)) /
+                                  sizeof(GlobalAddress);
+    return Code::ok;
 }
 
 }  // namespace acp::allocator

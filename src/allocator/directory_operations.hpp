@@ -22,11 +22,11 @@ namespace acp::allocator {
 struct DirectoryBody {
     std::uint64_t id = 0;  // identity of the tables: table::identity
     std::uint64_t seed = 0;
-    std::uint64_t slots = 0;  // initial number per table
-    std::uint64_t tables = 0;
-    std::uint64_t list = 0;  // global address of an array of `tables` addresses
-    std::uint64_t room = 0;  // capacity of that array
-    std::uint32_t hash = 0;  // a hash::HashFunction
+    std::uint64_t slots = 0;   // initial number per table
+    std::uint64_t list = 0;    // global address of an array of `tables` addresses
+    std::uint32_t tables = 0;  // 1 .. tables_max
+    std::uint32_t room = 0;    // capacity of that array
+    std::uint32_t hash = 0;    // a hash::HashFunction
     std::uint32_t unused = 0;
 };
 
@@ -37,6 +37,7 @@ struct DirectoryHead {
         0;  // link::to() the block of the first body's list, if that is a separate block
     std::uint64_t mark = 0;      // mark_of_directories; before its first use: table/first_use.hpp
     std::uint64_t more_too = 0;  // the same for the second body's list
+    std::uint64_t lock = 0;      // link::to() the lock of calls that move entries, if there is one
     std::uint64_t id = 0;        // identity of the container, with which its tables are made
     std::uint32_t kind = 0;
     std::uint32_t unused = 0;
@@ -49,8 +50,9 @@ struct DirectoryHead {
         table::DirectoryStart<std::atomic>::mark_of_directories;
 };
 
-static_assert(sizeof(DirectoryBody) == 56);
-static_assert(sizeof(DirectoryHead) == 64 + 2 * sizeof(DirectoryBody));
+static_assert(sizeof(DirectoryBody) == 48);
+static_assert(sizeof(DirectoryHead) == 72 + 2 * sizeof(DirectoryBody));
+static_assert(offsetof(DirectoryHead, lock) == offsetof(table::DirectoryStart<std::atomic>, lock));
 static_assert(offsetof(DirectoryHead, more_too) ==
               offsetof(table::DirectoryStart<std::atomic>, more_too));
 static_assert(offsetof(DirectoryHead, mark) == offsetof(table::DirectoryStart<std::atomic>, mark));
@@ -134,8 +136,54 @@ struct DestroyDirectory : DirectoryOperation<DestroyDirectory> {
     static base::Code on(Owner& owner, table::BlockNumber directory) noexcept;
 };
 
+struct TableListToMake {
+    DirectoryName name;
+    std::uint32_t which = 0;  // the body
+    std::uint32_t room = 0;   // 1 .. tables_max: capacity of the list, if the directory has none
+};
+
+struct MadeTableList {
+    memory::GlobalAddress list = 0;  // 0: there is no room
+    std::uint64_t room = 0;
+};
+
+// The separate list of a body, which is freed with the directory; makes it if there is none.
+struct MakeTableList {
+    static constexpr local::OperationName name{"directory.list", "making a list of tables"};
+    using Owner = OwnedTables;
+    using Input = TableListToMake;
+    using Output = MadeTableList;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const local::OperationCall<Input>& call,
+                            const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner,
+                          const local::OperationCall<Input>& call,
+                          local::OperationReply<Output>& reply) noexcept;
+
+    static std::string places_of(const Input& input) { return container_named(input.name); }
+};
+
+// The block that a directory links by one of its links; makes it if there is none. 0: there is no
+// room, also after NodeHeap::find_room().
+//   write(block, memory)  see table::HashTable::linked_block
+template <typename Write>
+[[nodiscard]] table::BlockNumber linked_block(OwnedTables& owner,
+                                              table::BlockNumber directory,
+                                              table::HashTable<>::DirectoryLink which,
+                                              std::uint64_t bytes,
+                                              const Write& write) {
+    table::BlockNumber block = 0;
+    (void)owner.tables().with_room([&] {
+        block = owner.tables()->linked_block(directory, which, bytes, write);
+        return block != 0 ? table::Effect::done : table::Effect::no_room;
+    });
+    return block;
+}
+
 // The rows of this layer's directories.
 inline constexpr const auto& directory_operations =
-    local::rows_of<MakeDirectory, UseDirectory, DestroyDirectory>;
+    local::rows_of<MakeDirectory, UseDirectory, DestroyDirectory, MakeTableList>;
 
 }  // namespace acp::allocator

@@ -139,6 +139,13 @@ void tell_long_wait(const char* call, std::int64_t waited_ns, const std::string&
          " s: until " + what);
 }
 
+lock::LongWait report_of_long_wait(const char* call) {
+    if (!is_checking()) return nullptr;
+    return [call](std::int64_t waited_ns, const std::string& until) {
+        tell_long_wait(call, waited_ns, until);
+    };
+}
+
 void check_handle(const char* what, std::int64_t given) {
     const auto handle = static_cast<gma::Handle>(given);
     // relaxed: includes the caller's own commands, and those of a thread that passed it a handle

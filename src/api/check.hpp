@@ -16,6 +16,8 @@
 #include "gma/pointer_issuer.hpp"
 #include "local/space.hpp"
 
+#include "lock/locks.hpp"
+
 namespace acp::api {
 
 [[nodiscard]] inline bool is_checking() noexcept {
@@ -59,6 +61,9 @@ private:
 // Reports that a call has waited for long, and its condition.   what  "its word of 8 bytes at
 // 0x7f03a040 is at least 3 (it held 2)"
 void tell_long_wait(const char* call, std::int64_t waited_ns, const std::string& what);
+
+// That report for a call which takes a lock; empty where ACP_CHECK is off.
+[[nodiscard]] lock::LongWait report_of_long_wait(const char* call);
 
 // Reports a handle that is newer than any that was returned.   what  "acp_wait", "the order of
 // acp_copy"

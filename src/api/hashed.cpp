@@ -7,9 +7,11 @@
 #include <limits>
 #include <vector>
 
+#include "api/check.hpp"
 #include "os/random_bytes.hpp"
 
 #include "allocator/entry_operations.hpp"
+#include "lock/move_leases.hpp"
 
 namespace acp::api {
 
@@ -283,6 +285,20 @@ Result<std::int64_t> run_batch(data::Hashed& hashed,
                       "the value of entry " + std::to_string(i) + " has not 8 bytes");
     }
     return good;
+}
+
+Status move_entries(const char* call,
+                    data::Hashed& hashed,
+                    const MovePair& pair,
+                    data::Scope scope) {
+    if (inline_line == nullptr) open_inline_path();  // the locks know the thread by its line
+    lock::Locks locks(*library().gma, *library().allocator);
+    lock::MoveLeases leases(locks, hashed);
+    if (pair.into.directory != pair.from.directory) {
+        auto status = leases.take(pair.into, pair.from, report_of_long_wait(call));
+        if (!status.is_ok()) return status;
+    }
+    return data::HashedWalk(hashed).move(pair.into, pair.from, scope);
 }
 
 }  // namespace acp::api

@@ -137,6 +137,17 @@ template <typename It>
             it.value_size};
 }
 
+struct MovePair {
+    ContainerName into;
+    ContainerName from;
+};
+
+// Moves entries between two containers of one kind, while no other call does.
+[[nodiscard]] base::Status move_entries(const char* call,
+                                        data::Hashed& hashed,
+                                        const MovePair& pair,
+                                        data::Scope scope);
+
 // An invalid iterator, which is no end either.
 template <typename Handle>
 [[nodiscard]] Iterator<Handle> no_iterator(const Handle& handle) noexcept {

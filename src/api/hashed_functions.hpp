@@ -144,8 +144,8 @@ int assign(const char* call, const Handle& into, const Handle& from, Scope scope
 
 template <typename Handle>
 int move(const char* call, const Handle& into, const Handle& from, Scope scope) noexcept {
-    return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
-        return walk.move(name, name_of(from), scope);
+    return call_hashed(call, -1, into, [&](data::Hashed& hashed, const ContainerName& name) {
+        return as_zero(move_entries(call, hashed, {name, name_of(from)}, scope));
     });
 }
 

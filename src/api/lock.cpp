@@ -58,13 +58,7 @@ sync::LockParty party_of(const memory::HazardLine& line) noexcept {
 [[gnu::noinline]] int take(const char* call, acp_lock_t lock, std::int64_t timeout_ns) noexcept {
     return api::run<Gravity::misuse_ends>(call, -1, [&]() -> Result<int> {
         if (api::inline_line == nullptr) api::open_inline_path();
-        lock::LongWait tell;
-        if (api::is_checking()) {
-            tell = [call](std::int64_t waited_ns, const std::string& until) {
-                api::tell_long_wait(call, waited_ns, until);
-            };
-        }
-        auto taken = locks().take(lock.ga, timeout_ns, tell);
+        auto taken = locks().take(lock.ga, timeout_ns, api::report_of_long_wait(call));
         if (!taken.is_ok()) return named(call, lock, std::move(taken).failure());
         if (!taken.value().has_lock) return int{ACP_NONE};
         if (auto* const line = library().hazards->own_line(); line != nullptr)

@@ -59,7 +59,7 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
     body.hash = static_cast<std::uint32_t>(options.hash);
     body.seed = options.seed;
     body.slots = options.slots;
-    body.tables = options.processes.size();
+    body.tables = static_cast<std::uint32_t>(options.processes.size());
     directory.body = body;
     // Allocated before the directory, so that std::bad_alloc leaves no directory behind.
     directory.tables.assign(options.processes.size(), 0);

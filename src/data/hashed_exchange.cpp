@@ -2,16 +2,36 @@
 // Prepares both directories, then runs the steps.
 #include "data/hashed_exchange.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
 
 #include "data/ask.hpp"
 #include "data/directory_reach.hpp"
+#include "data/remote_call.hpp"
 
 namespace acp::data {
 
+using base::Result;
 using base::Status;
+
+// The separate list of a body: it has room for a table on each rank, so that it is made once.
+Result<allocator::MadeTableList> HashedExchange::make_list(const ContainerName& name,
+                                                           const DirectoryHead& own,
+                                                           std::uint32_t which,
+                                                           std::uint32_t tables) {
+    gma::Gma& gma = hashed_.tables().gma();
+    Allocator& allocator = hashed_.tables().allocator();
+    const std::uint32_t process = hashed_.tables().process_of(name.directory);
+    const std::uint32_t room = std::max(gma.space().segment().shape().procs, tables);
+    auto made = RemoteCall<allocator::MakeTableList>(gma, allocator)
+                    .run(process, {{name.directory, own.id}, which, room});
+    if (!made.is_ok()) return std::move(made).failure();
+    if (made.value().output.list == 0)
+        return allocator.no_room(process, room * sizeof(GlobalAddress));
+    return made.value().output;
+}
 
 // Writes a directory's content after the swap into its unused body. The body's list is kept if it
 // has room for the tables.
@@ -20,41 +40,23 @@ Status HashedExchange::prepare(const ContainerName& name,
                                const ContainerName& other_name,
                                const Directory& other) {
     gma::Gma& gma = hashed_.tables().gma();
-    Allocator& allocator = hashed_.tables().allocator();
     const std::size_t which = 1 - exchange_state::body_in(own.state);
     DirectoryBody body = other.body;
     body.id = table::identity::after(body.id);
     body.list = own.bodies[which].list;
     body.room = own.bodies[which].room;
-    std::uint64_t more = which == 0 ? own.more : own.more_too;
-    GlobalAddress before = 0;
-    const bool is_moved = body.tables > body.room;
-    if (is_moved) {
-        const std::uint32_t process = hashed_.tables().process_of(name.directory);
-        auto list = allocator.allocate(process, body.tables * sizeof(GlobalAddress),
-                                       allocator::alignment_least, allocator::BlockOwner::separate);
+    if (body.tables > body.room) {
+        auto list = make_list(name, own, static_cast<std::uint32_t>(which), body.tables);
         if (!list.is_ok()) return std::move(list).failure();
-        before = more != 0 ? body.list : 0;
-        body.list = list.value();
-        body.room = body.tables;
-        more = table::link::to(table::number_of(body.list - allocator.start_of(process)));
+        body.list = list.value().list;
+        body.room = static_cast<std::uint32_t>(list.value().room);
     }
     const auto write = [&](std::size_t at, const void* from, std::uint64_t bytes) {
         return put(gma, name.directory + at, from, bytes);
     };
     auto status = put(gma, body.list, other.tables.data(), body.tables * sizeof(GlobalAddress));
-    if (status.is_ok()) {
+    if (status.is_ok())
         status = write(offsetof(DirectoryHead, bodies) + which * sizeof body, &body, sizeof body);
-    } else if (is_moved) {
-        (void)allocator.free(body.list, allocator::BlockOwner::separate);
-    }
-    if (status.is_ok() && is_moved) {
-        status =
-            write(which == 0 ? offsetof(DirectoryHead, more) : offsetof(DirectoryHead, more_too),
-                  &more, sizeof more);
-        if (status.is_ok() && before != 0)
-            status = allocator.free(before, allocator::BlockOwner::separate);
-    }
     const std::array<std::uint64_t, 2> partner{other_name.directory, other.head.state};
     static_assert(offsetof(DirectoryHead, partner_state) ==
                   offsetof(DirectoryHead, partner) + sizeof(std::uint64_t));

@@ -20,6 +20,10 @@ public:
     base::Status run(const ContainerName& one, const ContainerName& other);
 
 private:
+    base::Result<allocator::MadeTableList> make_list(const ContainerName& name,
+                                                     const DirectoryHead& own,
+                                                     std::uint32_t which,
+                                                     std::uint32_t tables);
     base::Status prepare(const ContainerName& name,
                          const DirectoryHead& own,
                          const ContainerName& other_name,

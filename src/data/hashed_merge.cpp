@@ -120,8 +120,7 @@ Status HashedWalk::assign(const ContainerName& into, const ContainerName& from, 
 }
 
 Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Scope scope) {
-    auto status = look_for(into, from);
-    if (!status.is_ok() || into.directory == from.directory) return status;
+    if (into.directory == from.directory) return look_for(into, from);
     return visit_tables(
         from, scope,
         [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {

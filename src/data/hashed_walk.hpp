@@ -78,6 +78,7 @@ public:
     // Empties `into`, and puts the entries of `from` there.
     base::Status assign(const ContainerName& into, const ContainerName& from, Scope scope);
 
+    // The caller holds the leases (lock/move_leases.hpp), unless both are the same container. Does
     // merge(), and erases each inserted entry from `from` if it is unchanged since. An entry that
     // other calls insert or replace during this is moved, or stays; a change in place of an 8-byte
     // value may be lost.

@@ -199,8 +199,18 @@ std::uint64_t Locks::places_of_new() const noexcept {
 }
 
 Result<GlobalAddress> Locks::make(std::uint32_t process) {
-    const operations::LockToMake request{places_of_new()};
-    auto made = data::RemoteCall<operations::MakeLock>(gma_, allocator_).run(process, request);
+    return made_by<operations::MakeLock>(process, {places_of_new()});
+}
+
+Result<GlobalAddress> Locks::of_container(GlobalAddress directory, std::uint64_t id) {
+    const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(directory));
+    return made_by<operations::LockOfContainer>(process, {{directory, id}, places_of_new()});
+}
+
+template <typename Operation>
+Result<GlobalAddress> Locks::made_by(std::uint32_t process,
+                                     const typename Operation::Input& request) {
+    auto made = data::RemoteCall<Operation>(gma_, allocator_).run(process, request);
     if (!made.is_ok()) return std::move(made).failure();
     if (made.value().output.lock == 0) return allocator_.no_room(process, 0);
     return made.value().output.lock;

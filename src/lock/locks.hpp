@@ -62,6 +62,11 @@ public:
     // Makes a free lock in the heap of a process (< procs). Errors: memory, unsupported, peer.
     base::Result<GlobalAddress> make(std::uint32_t process);
 
+    // The lock of calls that move entries of a hashed container, made with the first of them.
+    //   id  of the directory
+    // Errors: stale (there is no such container), memory, peer.
+    base::Result<GlobalAddress> of_container(GlobalAddress directory, std::uint64_t id);
+
     // Takes a lock.   timeout_ns  0: does not wait; < 0: waits for ever
     // Errors: stale (no lock, or freed), address, limit (too many waiters), state (the calling
     // thread holds it), memory, peer (the lock's node is lost). Then the caller has not the lock.
@@ -84,6 +89,9 @@ private:
     template <typename Operation>
     base::Result<operations::LockReply> run(const typename Operation::Input& input,
                                             const operations::LockCall& call);
+    template <typename Operation>
+    base::Result<GlobalAddress> made_by(std::uint32_t process,
+                                        const typename Operation::Input& request);
     [[nodiscard]] std::uint64_t places_of_new() const noexcept;
     base::Result<LockTaken> wait(Waiting& waiting, const LongWait& tell_long_wait);
     base::Result<LockTaken> leave(Waiting& waiting);

@@ -62,6 +62,19 @@ Code find(OwnedLocks& owner, std::uint64_t address, FoundLock& found) noexcept {
     return Code::ok;
 }
 
+bool are_places(std::uint64_t places) noexcept {
+    return std::has_single_bit(places) && places >= 4 && places <= sync::lock_places_max;
+}
+
+// Makes a free lock.   memory  bytes_of(places)
+void make_at(char* memory, std::uint64_t address, std::uint64_t places) noexcept {
+    std::memset(memory, 0, bytes_of(places));
+    auto* const head = reinterpret_cast<Head*>(memory);
+    head->places.store(places, std::memory_order_relaxed);
+    FoundLock{head, heap::no_block, static_cast<std::uint32_t>(places)}.lock().make();
+    head->mark.store(mark_of_lock(address), std::memory_order_release);  // partner: find()
+}
+
 LockParty party_of(const LockCall& call) noexcept {
     return {call.process, call.thread, call.serial};
 }
@@ -134,9 +147,7 @@ template struct LockOperation<LockTake>;
 
 Code MakeLock::check(const Call& call, const local::OwnerShape& shape) noexcept {
     if (shape.heap_bytes == 0) return Code::unsupported;
-    const bool is_sound = std::has_single_bit(call->places) && call->places >= 4 &&
-                          call->places <= sync::lock_places_max;
-    return is_sound ? Code::ok : Code::argument;
+    return are_places(call->places) ? Code::ok : Code::argument;
 }
 
 Code MakeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
@@ -145,13 +156,30 @@ Code MakeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     const Offset block =
         heap.heap().allocate(heap.thread(), bytes, alignof(Head), allocator::BlockOwner::separate);
     if (block == heap::no_block) return Code::ok;
-    auto* const head = reinterpret_cast<Head*>(memory_at(owner, block));
-    std::memset(static_cast<void*>(head), 0, bytes);
-    head->places.store(call->places, std::memory_order_relaxed);
-    FoundLock{head, block, static_cast<std::uint32_t>(call->places)}.lock().make();
     reply->lock = heap.address_of(block);
-    head->mark.store(mark_of_lock(reply->lock), std::memory_order_release);  // partner: find()
+    make_at(memory_at(owner, block), reply->lock, call->places);
     return Code::ok;
+}
+
+Code LockOfContainer::check(const Call& call, const local::OwnerShape& shape) noexcept {
+    if (shape.heap_bytes == 0) return Code::unsupported;
+    return are_places(call->places) ? Code::ok : Code::argument;
+}
+
+Code LockOfContainer::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    const table::BlockNumber directory = allocator::find_directory(owner, call->container);
+    if (directory == 0) return Code::stale;
+    const table::BlockNumber lock = allocator::linked_block(
+        owner, directory, &table::DirectoryStart<std::atomic>::lock, bytes_of(call->places),
+        [&](table::BlockNumber block, char* memory) {
+            make_at(memory, owner.address_of(block), call->places);
+        });
+    reply->lock = owner.address_of(lock);
+    return Code::ok;
+}
+
+std::string LockOfContainer::places_of(const Input& input) {
+    return allocator::container_named(input.container);
 }
 
 Code TakeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {

@@ -14,6 +14,7 @@
 #include "local/typed_operation.hpp"
 #include "sync/queued_lock.hpp"
 
+#include "allocator/directory_operations.hpp"
 #include "allocator/heap_operations.hpp"
 
 namespace acp::operations {
@@ -113,6 +114,28 @@ struct MakeLock {
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
+struct ContainerLock {
+    allocator::DirectoryName container;
+    std::uint64_t places = 0;  // see LockToMake
+};
+
+// The lock of the calls that move entries out of a hashed container, or into it; makes it if there
+// is none. It is freed with the container. Code stale: there is no such container.
+struct LockOfContainer {
+    static constexpr local::OperationName name{"lock.of_container", "locking a container"};
+    using Owner = allocator::OwnedTables;
+    using Input = ContainerLock;
+    using Output = MadeLock;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
 // Takes the lock, or joins its queue.
 struct TakeLock : LockOperation<LockTake> {
     static constexpr local::OperationName name{"lock.take", "acp_lock"};
@@ -143,6 +166,6 @@ struct FreeLock : LockOperation<LockCall> {
 };
 
 inline constexpr const auto& lock_operations =
-    local::rows_of<MakeLock, TakeLock, PollLock, LeaveLock, ReleaseLock, FreeLock>;
+    local::rows_of<MakeLock, TakeLock, PollLock, LeaveLock, ReleaseLock, FreeLock, LockOfContainer>;
 
 }  // namespace acp::operations

@@ -61,7 +61,7 @@ private:
         const BlockNumber block = unlinking::block_in(what);
         if ((what & unlinking::is_directory) != 0) {
             auto& directory = ground_.directory(block);
-            for (auto* more : {&directory.more_too, &directory.more}) {
+            for (auto* more : {&directory.lock, &directory.more_too, &directory.more}) {
                 const std::uint64_t word = more->load(std::memory_order_acquire);
                 // If a participant was killed after it signed this block, no linked block is left;
                 // a link has no bits set below.

@@ -229,6 +229,23 @@ public:
         return link_block(behind.link, expected, expected | link::made | link::to(block));
     }
 
+    // Links the filled block that was made last, if the word has the expected value; else frees it.
+    bool link_block(Atomic<std::uint64_t>& word, std::uint64_t expected, std::uint64_t value) {
+        auto& shown = ground_.shown();
+        const std::uint64_t block = shown.block_made.load(std::memory_order_relaxed);
+        shown.block_place.store(ground_.place_of(word), std::memory_order_relaxed);
+        shown.block_made.store(block | made::filled, std::memory_order_release);
+        const bool is_linked = word.compare_exchange_strong(
+            expected, value, std::memory_order_seq_cst, std::memory_order_acquire);
+        const auto forget = [&] { shown.block_made.store(0, std::memory_order_release); };
+        if (is_linked) {
+            forget();
+        } else {
+            ground_.unlink_and_free(made::block_in(block), forget);
+        }
+        return is_linked;
+    }
+
 private:
     static constexpr std::uint64_t moves_per_insertion = 2;
 
@@ -254,23 +271,6 @@ private:
     void name_arrays(const Head<Atomic>& head, const Root& root) const noexcept {
         ground_.name(Shown::from_array, number_of_array(head, root.from));
         if (root.is_growing()) ground_.name(Shown::to_array, number_of_array(head, root.to));
-    }
-
-    // Links the filled block that was made last.
-    bool link_block(Atomic<std::uint64_t>& word, std::uint64_t expected, std::uint64_t value) {
-        auto& shown = ground_.shown();
-        const std::uint64_t block = shown.block_made.load(std::memory_order_relaxed);
-        shown.block_place.store(ground_.place_of(word), std::memory_order_relaxed);
-        shown.block_made.store(block | made::filled, std::memory_order_release);
-        const bool is_linked = word.compare_exchange_strong(
-            expected, value, std::memory_order_seq_cst, std::memory_order_acquire);
-        const auto forget = [&] { shown.block_made.store(0, std::memory_order_release); };
-        if (is_linked) {
-            forget();
-        } else {
-            ground_.unlink_and_free(made::block_in(block), forget);
-        }
-        return is_linked;
     }
 
     // Makes the array of a level unless it is there. True if it is there now.

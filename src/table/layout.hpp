@@ -348,6 +348,7 @@ struct DirectoryStart {
     Atomic<std::uint64_t> more;  // link::to() a block of this heap that is freed with it
     Atomic<std::uint64_t> mark;
     Atomic<std::uint64_t> more_too;  // a second such link
+    Atomic<std::uint64_t> lock;      // a third one: see operations::LockOfContainer
 
     static constexpr std::uint64_t mark_of_directories = 0xac9d17ec7042e5b3;
     // From its first use on until all tables that it leads to are in use as well.

@@ -123,12 +123,16 @@ private:
         return ground_.head(shown_.table.load(std::memory_order_relaxed));
     }
 
-    // Whether the table was destroyed before the death was noticed. Its blocks are freed then, and
-    // another table may be in its place.
+    // Whether the table, or the directory, was destroyed before the death was noticed. Its blocks are
+    // freed then, and another table may be in its place.
     [[nodiscard]] bool is_destroyed() const noexcept {
         const BlockNumber table = shown_.table.load(std::memory_order_relaxed);
         const std::uint64_t id = shown_.table_id.load(std::memory_order_relaxed);
-        return !Head<Atomic>::is_mark_of(head().mark.load(std::memory_order_acquire), table, id);
+        const std::uint64_t mark = head().mark.load(std::memory_order_acquire);
+        using Start = DirectoryStart<Atomic>;
+        if (id == Start::mark_of_directories)
+            return mark != Start::mark_of_directories && mark != Start::mark_in_first_use;
+        return !Head<Atomic>::is_mark_of(mark, table, id);
     }
 
     [[nodiscard]] Linked is_array_used(BlockNumber array) const noexcept {

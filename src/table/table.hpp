@@ -110,6 +110,7 @@ public:
         auto& start = ground_.directory(block);
         start.more.store(0, std::memory_order_relaxed);
         start.more_too.store(0, std::memory_order_relaxed);
+        start.lock.store(0, std::memory_order_relaxed);
         write(block, reinterpret_cast<char*>(&start) + sizeof start);
         start.mark.store(
             first_mark(ground_.blocks(), block, DirectoryStart<Atomic>::mark_in_first_use, maker),
@@ -129,6 +130,36 @@ public:
 
     [[nodiscard]] const char* memory_of(BlockNumber directory) const noexcept {
         return ground_.address(directory);
+    }
+
+    // One of the links of a DirectoryStart.
+    using DirectoryLink = Atomic<std::uint64_t> DirectoryStart<Atomic>::*;
+
+    // The block that a directory links there; makes and links one if there is none, at once for all
+    // other threads. It is freed with the directory, or if the process is killed before the link.
+    // 0: there is no room.
+    //   write(block, memory)  writes the bytes of a new block
+    template <typename Write>
+    [[nodiscard]] BlockNumber linked_block(BlockNumber directory,
+                                           DirectoryLink which,
+                                           std::uint64_t bytes,
+                                           const Write& write) {
+        auto& word = ground_.directory(directory).*which;
+        // acquire: the bytes of the block; partner: Growth::link_block of the thread that linked it
+        std::uint64_t linked = word.load(std::memory_order_acquire);
+        if (linked == 0) {
+            auto& shown = ground_.shown();
+            const BlockNumber block =
+                ground_.blocks().allocate(shown.block_made, bytes, line_bytes);
+            if (block == 0) return 0;
+            write(block, ground_.address(block));
+            shown.table.store(directory, std::memory_order_relaxed);
+            shown.table_id.store(DirectoryStart<Atomic>::mark_of_directories,
+                                 std::memory_order_relaxed);
+            (void)Growth<Atomic>(ground_).link_block(word, 0, link::to(block));
+            linked = word.load(std::memory_order_acquire);
+        }
+        return link::next_in(linked);
     }
 
     // Destroys a directory and its second block, like destroy().

@@ -65,6 +65,11 @@ struct KillBoard {
     acp_multiset_t multiset;
     // Each pair is swapped by its rank only, and used by no other before verify_pairs().
     acp_map_t pairs[kill_ranks][2];
+    // All ranks move the entries of these between the two of a pair.
+    acp_map_t moved_maps[2];
+    acp_multimap_t moved_multimaps[2];
+    // Calls of acp_move_multimap that were refused because a mover had died.
+    std::atomic<std::int32_t> refused_moves;
     KillNote ranks[kill_ranks];
 };
 

@@ -16,6 +16,7 @@
 #include <acp.h>
 
 #include "hashed/kill_board.hpp"
+#include "hashed/movers.hpp"
 #include "support/board.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -72,6 +73,7 @@ public:
             // Its calls also reclaim the victim's unfinished entries.
             verify_sizes();
             verify_pairs();
+            movers_.verify();
             destroy_containers();
         }
         if (is_well_) enter(KillPhase::destroyed);
@@ -147,6 +149,7 @@ private:
                 fill(pair[which], which);
             }
         }
+        movers_.make(ranks, place);
     }
 
     void fill(acp_map_t map, int which) {
@@ -208,6 +211,7 @@ private:
             for (const acp_map_t map : pair)
                 must(acp_destroy_map(map) == 0, "acp_destroy_map of a swapped map");
         }
+        movers_.destroy();
     }
 
     void look_at_heaps() {
@@ -221,6 +225,8 @@ private:
     void operate() {
         const std::string key = key_of(rank_, random_.below(own_keys));
         if (random_.below(4) == 0) swap_pair();
+        if (random_.below(8) == 0) movers_.move_maps(random_.below(2));
+        if (random_.below(8) == 0) movers_.move_multimaps(random_.below(2));
         switch (random_.below(4)) {
             case 0:
             case 1:
@@ -458,6 +464,7 @@ private:
     int rank_;
     Random random_;
     bool is_well_ = true;
+    Movers movers_{board_, [this](bool is_so, const std::string& what) { must(is_so, what); }};
     std::map<std::string, std::string> map_;
     std::map<std::string, std::multiset<std::string>> multimap_;
     std::map<std::string, std::uint64_t> multiset_;

@@ -47,6 +47,13 @@ protected:
         return address;
     }
 
+    MadeTableList make_list(const TableListToMake& request) {
+        EXPECT_EQ(run<MakeTableList>(request), Code::ok);
+        MadeTableList made;
+        std::memcpy(&made, result_.data(), sizeof made);
+        return made;
+    }
+
     [[nodiscard]] char* memory_of(std::uint64_t address) const {
         return node_.claimed(0, node::heap_blocks) +
                (address - owner_.space.claimed_address(0, node::heap_blocks));
@@ -87,16 +94,18 @@ TEST_F(DirectoryOperationsTest, a_directory_has_room_for_its_tables_behind_it) {
     EXPECT_EQ(blocks(), 0U);
 }
 
-TEST_F(DirectoryOperationsTest, lists_that_lie_apart_are_freed_with_it) {
+TEST_F(DirectoryOperationsTest, lists_that_lie_apart_are_made_once_and_freed_with_it) {
     const std::uint64_t made = make(NodeHeap::nobody);
-    NodeHeap heap(node_, 0, owner_.hazards);
-    for (const std::size_t at :
-         {offsetof(DirectoryHead, more), offsetof(DirectoryHead, more_too)}) {
-        const heap::Offset list = heap.allocate(0, 1'000, alignment_least, BlockOwner::separate);
-        const std::uint64_t more = table::link::to(table::number_of(list));
-        std::memcpy(memory_of(made) + at, &more, sizeof more);
+    for (const std::uint32_t which : {0U, 1U}) {
+        const MadeTableList list = make_list({{made, id}, which, 100});
+        EXPECT_GE(list.room, 100U);
+        const MadeTableList again = make_list({{made, id}, which, 100});
+        EXPECT_EQ(again.list, list.list);
+        EXPECT_EQ(again.room, list.room);
     }
     EXPECT_EQ(blocks(), 3U);
+    EXPECT_EQ(run<MakeTableList>(TableListToMake{{made, id}, 2, 100}), Code::argument);
+    EXPECT_EQ(run<MakeTableList>(TableListToMake{{made, id + 1}, 0, 100}), Code::stale);
     EXPECT_EQ(run<DestroyDirectory>(DirectoryName{made, id}), Code::ok);
     EXPECT_EQ(blocks(), 0U);
 }

@@ -3,6 +3,8 @@
 // recovery a table whose destruction had begun is gone, with every entry, bucket and array; a table
 // that was not yet published is gone too.
 #include <csignal>
+#include <cstring>
+#include <unistd.h>
 
 #include "kill_scene.hpp"
 #include "support/effort.hpp"
@@ -121,6 +123,43 @@ TEST(KilledMaker, before_any_access_leaks_no_table) {
         EXPECT_EQ(scene.shared.blocks_in_use(), 0U) << child.when();
     };
     test::strike_everywhere<MakeScene>({SIGKILL}, check);
+}
+
+// The victim links a block to a directory.
+struct LinkScene : TableScene<LinkScene> {
+    LinkScene() : TableScene(1) {
+        directory = own.table.make_directory(sizeof(DirectoryStart<SteppedAtomic>) + bytes,
+                                             no_process, [](BlockNumber, char*) {});
+        own.table.keep();
+    }
+
+    void act() const {
+        Stepped by = user(test::victim);
+        if (link_by(by) == 0) _exit(5);
+    }
+
+    [[nodiscard]] BlockNumber link_by(Stepped& by) const {
+        return by.table.linked_block(
+            directory, &DirectoryStart<SteppedAtomic>::lock, bytes,
+            [](BlockNumber, char* memory) { std::memset(memory, 7, bytes); });
+    }
+
+    static constexpr std::uint64_t bytes = 200;
+    BlockNumber directory = 0;
+};
+
+TEST(KilledLinker, before_any_access_leaks_no_block_and_links_a_whole_one) {
+    const test::ScopedWatchdog watchdog("kills of linkers");
+    const auto check = [](LinkScene& scene, const StruckChild& child) {
+        scene.recover_victim();
+        EXPECT_LE(scene.shared.blocks_in_use(), 2U) << child.when();
+        const BlockNumber linked = scene.link_by(scene.own);
+        EXPECT_EQ(scene.own.table.memory_of(linked)[LinkScene::bytes - 1], 7) << child.when();
+        EXPECT_EQ(scene.shared.blocks_in_use(), 2U) << child.when();
+        EXPECT_TRUE(scene.own.table.destroy_directory(scene.directory)) << child.when();
+        EXPECT_EQ(scene.shared.blocks_in_use(), 0U) << child.when();
+    };
+    test::strike_everywhere<LinkScene>({SIGKILL}, check);
 }
 
 }  // namespace
