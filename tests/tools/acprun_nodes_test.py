@@ -146,7 +146,7 @@ class Streams(ToolTest):
     def test_all_output_arrives_although_the_reader_is_slow(self):
         job = self.start("-n", "4", "--nodes", "2", ACT, "bytes=1000000")
         code, out, _ = job.finish()
-        self.assertEqual((code, len(out)), (0, 4_000_000))
+        self.assertEqual((code, out.count("b")), (0, 4_000_000))
 
     def test_a_reader_that_leaves_ends_the_job(self):
         job = self.start("-n", "4", "--nodes", "2", ACT, "bytes=100000000")

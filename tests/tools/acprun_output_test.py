@@ -60,6 +60,32 @@ class Lines(ToolTest):
         result = acprun("-n", "2", ACT, "0:bytes=1000000", "0:print=")
         self.assertEqual(result.stdout, b"b" * 1000000 + b"\n")
 
+    def test_pieces_of_very_long_lines_say_whose_they_are(self):
+        """Rank 1 prints a line after acprun has passed on a piece of rank 0's, whose rest follows then."""
+        for nodes, origin in (("1", "rank 0"), ("2", "node 0")):
+            with tempfile.TemporaryDirectory() as folder:
+                one, rest = (os.path.join(folder, name) for name in ("one", "rest"))
+                for name in (one, rest):
+                    os.mkfifo(name)
+                zeros = "head -c 70000 /dev/zero | tr '\\0' 0"
+                job = self.start("-n", "2", "--nodes", nodes, "sh", "-c",
+                                 f"if [ $ACP_RANK = 0 ]; then {zeros}; read x < {rest}; echo 0; "
+                                 f"else read x < {one}; echo 1; fi")
+                stdout = job.process.stdout.fileno()
+                seen = b""
+                for name, wanted in ((one, b"0" * 65536), (rest, b"\n1\n")):
+                    while wanted not in seen:
+                        self.assertTrue(select.select([stdout], [], [], WATCHDOG_S)[0], seen[-100:])
+                        seen += os.read(stdout, 65536)
+                    with open(name, "w", encoding="ascii") as gate:
+                        gate.write("go\n")
+                code, out, error = job.finish()
+                self.assertEqual(code, 0, error)
+                whole = seen.decode() + out
+                match = re.fullmatch(rf"(0+)\n1\n\[{origin}, rest of a line\] (0+)\n", whole)
+                self.assertIsNotNone(match, whole[-200:])
+                self.assertEqual(len(match[1]) + len(match[2]), 70001)
+
     def test_any_byte_is_passed_on_unchanged(self):
         data = bytes(range(256)) * 1000
         for ranks in ("1", "3"):
@@ -109,7 +135,7 @@ class Readers(ToolTest):
         with open(f"/proc/{job.agent()}/status") as status:
             resident_kib = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
         self.assertLess(resident_kib, 32 * 1024)
-        self.assertEqual(len(job.process.stdout.read()), total)
+        self.assertEqual(job.process.stdout.read().count(b"b"), total)
         self.assertEqual(job.process.wait(WATCHDOG_S), 0)
 
     def test_a_death_is_reported_while_the_output_is_not_read(self):

@@ -270,8 +270,9 @@ Result<os::FileDescriptor> Agent::make_output(std::uint32_t rank, std::size_t wh
     }
     auto pipe = os::make_pipe();
     if (!pipe.is_ok()) return std::move(pipe).failure();
-    std::string tag = plan_.has_tags ? tag_of(rank) : std::string();
-    auto status = outputs_[which]->add(std::move(pipe.value().reading), std::move(tag),
+    Marks marks{plan_.has_tags ? tag_of(rank) : std::string(),
+                "[rank " + std::to_string(rank) + ", rest of a line] "};
+    auto status = outputs_[which]->add(std::move(pipe.value().reading), std::move(marks),
                                        passing_of(rank, which));
     if (!status.is_ok()) return status;
     return std::move(pipe.value().writing);

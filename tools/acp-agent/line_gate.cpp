@@ -15,11 +15,14 @@ void LineGate::pass(std::string_view bytes, std::string& out) {
     if (last_end != std::string_view::npos) {
         held_.append(bytes.substr(0, last_end + 1));
         append(held_, out);
+        is_in_long_line_ = false;
         held_.assign(bytes.substr(last_end + 1));
     } else {
         held_.append(bytes);
     }
-    if (held_.size() >= line_piece_bytes) release(out);
+    if (held_.size() < line_piece_bytes) return;
+    release(out);
+    is_in_long_line_ = true;
 }
 
 void LineGate::release(std::string& out) {

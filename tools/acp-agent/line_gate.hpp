@@ -24,6 +24,9 @@ public:
     // Whether an incomplete line is held back.
     [[nodiscard]] bool is_holding() const noexcept { return !held_.empty(); }
 
+    // Whether a piece of a line longer than line_piece_bytes was passed on, and not yet its end.
+    [[nodiscard]] bool is_in_long_line() const noexcept { return is_in_long_line_; }
+
     // Appends the incomplete line as it is, because it may be a question to the user.
     void release(std::string& out);
 
@@ -39,6 +42,7 @@ private:
     std::string held_;              // the incomplete line
     bool is_at_line_start_ = true;  // the next byte that is passed on begins a line
     bool is_after_return_ = false;  // the last byte passed on was '\r'
+    bool is_in_long_line_ = false;
 };
 
 }  // namespace acp::agent

@@ -42,10 +42,11 @@ Result<std::unique_ptr<OutputThread>> OutputThread::create(const char* name, int
     return made;
 }
 
-Status OutputThread::add(os::FileDescriptor stream, std::string tag, Passing passing) {
+Status OutputThread::add(os::FileDescriptor stream, Marks marks, Passing passing) {
     if (auto status = os::set_nonblocking(stream.get()); !status.is_ok()) return status;
     if (auto status = poll_.add(stream.get(), streams_.size()); !status.is_ok()) return status;
-    streams_.push_back({std::move(stream), LineGate(std::move(tag)), passing});
+    streams_.push_back({std::move(stream), LineGate(std::move(marks.tag)), passing,
+                        std::move(marks.rest_of_line)});
     ++open_streams_;
     return {};
 }
@@ -110,18 +111,34 @@ bool OutputThread::carry(Stream& stream) {
         return false;
     }
     const std::string_view bytes(room_.get(), result.bytes);
-    if (stream.passing == Passing::at_once) {
-        out_.append(bytes);
-    } else {
-        stream.gate.pass(bytes, out_);
-    }
-    write_out();
+    pass_on(stream, [&](std::string& out) {
+        if (stream.passing == Passing::at_once) {
+            out.append(bytes);
+        } else {
+            stream.gate.pass(bytes, out);
+        }
+    });
     return true;
 }
 
-void OutputThread::end(Stream& stream) {
-    stream.gate.finish(out_);
+// Writes what take(out) appends of a stream. If another stream was passed on before, a long line of
+// that one is ended by a newline, and the rest of this one's is marked.
+template <typename Take>
+void OutputThread::pass_on(const Stream& stream, const Take& take) {
+    const bool is_rest = stream.gate.is_in_long_line();
+    const bool is_interrupted = last_ != nullptr && last_->gate.is_in_long_line();
+    take(out_);
+    if (out_.empty()) return;
+    if (last_ != &stream) {
+        if (is_rest) out_.insert(0, stream.rest_of_line);
+        if (is_interrupted) out_.insert(0, 1, '\n');
+    }
+    last_ = &stream;
     write_out();
+}
+
+void OutputThread::end(Stream& stream) {
+    pass_on(stream, [&](std::string& out) { stream.gate.finish(out); });
     poll_.remove(stream.descriptor.get());
     stream.descriptor.close();
     --open_streams_;
@@ -135,9 +152,9 @@ bool OutputThread::has_question() const noexcept {
 
 void OutputThread::release_questions() {
     for (Stream& stream : streams_) {
-        if (stream.passing == Passing::by_lines_and_questions) stream.gate.release(out_);
+        if (stream.passing != Passing::by_lines_and_questions) continue;
+        pass_on(stream, [&](std::string& out) { stream.gate.release(out); });
     }
-    write_out();
 }
 
 void OutputThread::write_out() noexcept {

@@ -30,6 +30,14 @@ enum class Passing {
     by_lines_and_questions
 };
 
+// What is put into the output of one stream.
+struct Marks {
+    std::string tag;  // before each line; "" for none
+    // Before a piece of a line longer than line_piece_bytes, if another stream was passed on since
+    // the piece before; that one was then ended by a newline.
+    std::string rest_of_line;
+};
+
 class OutputThread {
 public:
     //   target  descriptor that is written to; stays the caller's
@@ -37,8 +45,8 @@ public:
     static base::Result<std::unique_ptr<OutputThread>> create(const char* name, int target);
 
     // Adds a rank's stream; call it before start().
-    //   tag  put before each line; "" for none
-    base::Status add(os::FileDescriptor stream, std::string tag, Passing passing);
+    //   marks  put before lines and pieces of lines
+    base::Status add(os::FileDescriptor stream, Marks marks, Passing passing);
 
     // Starts the thread; call it after the last process was started. Errors: limit, system.
     base::Status start();
@@ -73,6 +81,7 @@ private:
         os::FileDescriptor descriptor;
         LineGate gate;
         Passing passing;
+        std::string rest_of_line;
     };
 
     OutputThread(const char* name, int target, os::PollSet poll, os::Event finish, os::Event news)
@@ -85,6 +94,8 @@ private:
     void run() noexcept;
     void carry_all();            // this and the next three throw std::bad_alloc
     bool carry(Stream& stream);  // false when nothing more can be read now
+    template <typename Take>
+    void pass_on(const Stream& stream, const Take& take);
     void end(Stream& stream);
     void release_questions();
     [[nodiscard]] bool has_question() const noexcept;
@@ -100,6 +111,7 @@ private:
     std::size_t open_streams_ = 0;
     std::unique_ptr<char[]> room_;
     std::string out_;
+    const Stream* last_ = nullptr;  // whose bytes were written last
     std::atomic<bool> is_done_{false};
     std::atomic<int> failure_{0};
     os::Thread thread_;

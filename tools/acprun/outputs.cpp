@@ -30,13 +30,14 @@ Status Outputs::prepare(os::PollSet& poll, std::uint64_t token) {
     return {};
 }
 
-Result<AgentStreams> Outputs::add(agent::Passing passing) {
+Result<AgentStreams> Outputs::add(agent::Passing passing, const std::string& from) {
     AgentStreams streams;
     std::array<os::FileDescriptor*, 2> ends{&streams.output, &streams.error};
     for (std::size_t i = 0; i < ends.size(); ++i) {
         auto pipe = os::make_pipe();
         if (!pipe.is_ok()) return std::move(pipe).failure();
-        if (auto status = carriers_[i]->add(std::move(pipe.value().reading), "", passing);
+        if (auto status = carriers_[i]->add(std::move(pipe.value().reading),
+                                            {"", "[" + from + ", rest of a line] "}, passing);
             !status.is_ok()) {
             return status;
         }

@@ -24,7 +24,8 @@ public:
 
     // Makes the pipes of one agent and returns the ends to which it writes. Errors: limit, system.
     //   passing  when its lines are passed on
-    base::Result<AgentStreams> add(agent::Passing passing);
+    //   from     names the node
+    base::Result<AgentStreams> add(agent::Passing passing, const std::string& from);
 
     // Call when all agents have been started. Errors: limit, system.
     base::Status start();

@@ -114,7 +114,7 @@ Status Launcher::start_agent(std::uint32_t node) {
         agent::Passing passing =
             may_ask ? agent::Passing::by_lines_and_questions : agent::Passing::by_lines;
         if (job_.common.procs == 1 && !job_.common.has_tags) passing = agent::Passing::at_once;
-        auto made = outputs_.add(passing);
+        auto made = outputs_.add(passing, job_.nodes[node].name);
         if (!made.is_ok()) return std::move(made).failure();
         streams = std::move(made).value();
     }
