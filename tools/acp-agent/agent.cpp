@@ -88,8 +88,8 @@ void Agent::dispatch(std::uint64_t token) {
 }
 
 std::uint64_t Agent::next_deadline_ns() const noexcept {
-    return std::min(
-        {deadline_ns_, pump_.deadline_ns(), lives_.deadline_ns(), hangs_.deadline_ns()});
+    return std::min({deadline_ns_, pump_.deadline_ns(), lives_.deadline_ns(), hangs_.deadline_ns(),
+                     stops_.deadline_ns()});
 }
 
 void Agent::on_time(std::uint64_t now_ns) {
@@ -97,6 +97,7 @@ void Agent::on_time(std::uint64_t now_ns) {
     if (now_ns >= pump_.deadline_ns()) pump_.on_time();
     if (now_ns >= lives_.deadline_ns()) on_lives_lost(now_ns);
     if (now_ns >= hangs_.deadline_ns() && hangs_.look(now_ns)) channel_.send("hang");
+    if (now_ns >= stops_.deadline_ns()) look_for_stops(now_ns);
 }
 
 void Agent::on_signal() {

@@ -32,6 +32,7 @@
 #include "network.hpp"
 #include "output.hpp"
 #include "stdin_pump.hpp"
+#include "stop_watch.hpp"
 
 namespace acp::agent {
 
@@ -123,6 +124,7 @@ private:
     [[nodiscard]] bool have_others_joined(std::uint32_t slot) const noexcept;
     [[nodiscard]] bool has_ended_by_itself(const Rank& ended, os::WaitStatus status) const noexcept;
     [[nodiscard]] std::uint32_t others_running() const noexcept;
+    void look_for_stops(std::uint64_t now_ns);
 
     // command.cpp
     void on_command();
@@ -154,6 +156,7 @@ private:
     node::Segment segment_;
     LifeWatch lives_;
     HangWatch hangs_;
+    StopWatch stops_;
     std::optional<os::Pipe> start_errors_;
     std::unique_ptr<Network> network_;        // nullptr in a job of one node
     std::unique_ptr<FileRequests> requests_;  // none where a sandbox refuses the socket

@@ -80,6 +80,9 @@ void Agent::pass_signal(int signal) {
         if (rank.is_running) os::send_signal(rank.pid, signal);
     }
     channel_.send("passed " + std::to_string(signal));
+    // The user has stopped the whole job, and knows.
+    if (signal == SIGTSTP) stops_.pause();
+    if (signal == SIGCONT) stops_.start(os::now_ns());
     const bool asks_for_end = signal == SIGINT || signal == SIGTERM;
     if (asks_for_end || signal == SIGHUP || signal == SIGQUIT) asked_signal_ = signal;
     if (!asks_for_end) return;

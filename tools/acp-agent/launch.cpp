@@ -82,6 +82,7 @@ Status Agent::prepare() {
     if (auto status = make_segment(); !status.is_ok()) return status;
     lives_.start(segment_, *poll_, token_life);
     hangs_.start(segment_, config_.hang_timeout_ns, os::now_ns());
+    stops_.start(os::now_ns());
     auto errors = os::make_pipe();
     if (!errors.is_ok()) return std::move(errors).failure();
     start_errors_ = std::move(errors).value();

@@ -98,6 +98,22 @@ node::SlotState Agent::last_state_of(std::uint32_t slot_index) const noexcept {
     }
 }
 
+// A wrapper that is the agent's own child may run while the rank that it started is stopped.
+void Agent::look_for_stops(std::uint64_t now_ns) {
+    const std::vector<std::uint32_t> running = running_ranks();
+    const bool are_stopped =
+        std::all_of(running.begin(), running.end(), [this](std::uint32_t rank) {
+            const std::uint32_t slot = rank - plan_.first();
+            // relaxed: published with `joined`
+            const std::uint32_t joined = segment_.slot(slot).pid.load(std::memory_order_relaxed);
+            return os::is_stopped(ranks_[slot].pid) ||
+                   (joined != 0 && os::is_stopped(static_cast<int>(joined)));
+        });
+    auto news = stops_.note(
+        running.empty() || !are_stopped ? StopWatch::none : base::rank_ranges(running), now_ns);
+    if (news) channel_.send("stopped " + *news);
+}
+
 void Agent::on_lives_lost(std::uint64_t now_ns) {
     for (const std::uint32_t slot : lives_.take_lost(now_ns)) on_life_lost(slot, now_ns);
 }

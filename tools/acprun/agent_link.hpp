@@ -103,7 +103,9 @@ public:
     std::uint32_t silences = 0;    // consecutive times that it did not answer in time
     bool is_given_up = false;      // it was ended because it did not answer
     bool has_passed_stop = false;  // it has passed SIGTSTP to its ranks
-    bool is_gone = false;          // it has closed the channel
+    // The ranks that run there, if all of them are stopped.
+    std::vector<std::uint32_t> stopped_ranks;
+    bool is_gone = false;                          // it has closed the channel
     std::optional<launch::Interfaces> interfaces;  // of its machine, once it has sent them
     launch::GatewayRow gateway;  // where its gateway listens, once it has sent that
     std::optional<Ended> ended;

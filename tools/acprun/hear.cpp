@@ -51,6 +51,7 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.gateway.addresses = launch::addresses_from(rest);
     } else if (word == "done") {
         agent.is_done = true;
+        settle_stopped();
         if (agents_.size() > 1) end_watch_.ask(agents_);  // asks the agents that are not done
     } else if (word == "alive") {
         agent.owes_sign_of_life = false;
@@ -64,6 +65,8 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         // The agent got SIGTERM. A batch system may send it to acprun and to every agent; the ranks
         // get one SIGTERM for all of them.
         if (asked_signal_ == 0) on_signal(SIGTERM);
+    } else if (word == "stopped") {
+        hear_stopped_ranks(node, rest);
     } else if (word == "running") {
         hear_running(node, rest);
     } else if (word == "passed" && rest == std::to_string(SIGTSTP)) {
@@ -153,6 +156,7 @@ void Launcher::hear_ended(std::uint32_t node, std::string_view words) {
         ended.failed = 0;
     }
     agents_[node].ended = ended;
+    settle_stopped();
 }
 
 void Launcher::hear_running(std::uint32_t node, std::string_view ranges) {
@@ -202,6 +206,32 @@ void Launcher::hear_stopped(std::uint32_t node) {
     if (std::any_of(agents_.begin(), agents_.end(), is_awaited)) return;
     for (AgentLink& agent : agents_) agent.has_passed_stop = false;
     os::stop_this_process();
+}
+
+// All ranks that run on a node are stopped; "none": no longer.
+void Launcher::hear_stopped_ranks(std::uint32_t node, std::string_view ranges) {
+    agents_[node].stopped_ranks = base::ranks_from(ranges);
+    settle_stopped();
+}
+
+// Reports, once, that stopped ranks alone keep the job alive.
+void Launcher::settle_stopped() {
+    if (has_told_stopped_ || options_.is_quiet) return;
+    std::string who;
+    bool are_many = false;
+    for (std::uint32_t node = 0; node < agents_.size(); ++node) {
+        const AgentLink& agent = agents_[node];
+        if (!agent.is_running() || agent.is_done || agent.ended) continue;
+        if (agent.stopped_ranks.empty()) return;
+        are_many = are_many || !who.empty() || agent.stopped_ranks.size() > 1;
+        who += (who.empty() ? "" : ", and ") +
+               ranks_phrase(base::rank_ranges(agent.stopped_ranks)) + " on " + place_of(node);
+    }
+    if (who.empty()) return;
+    has_told_stopped_ = true;
+    say(who + (are_many ? " are" : " is") +
+        " stopped (by a signal, or by a debugger), and no other rank runs: the job waits until "
+        "they continue; SIGCONT to acprun continues all ranks");
 }
 
 // Similar nodes send the same notes: prints each text once.

@@ -92,6 +92,8 @@ private:
     void hear_ended(std::uint32_t node, std::string_view words);
     void hear_running(std::uint32_t node, std::string_view ranges);
     void hear_stopped(std::uint32_t node);
+    void hear_stopped_ranks(std::uint32_t node, std::string_view ranges);
+    void settle_stopped();
     void hear_note(std::string_view text);
     void tell_failure(NodeFailure failure, std::uint64_t ended_others);
     void tell_failures(std::uint64_t ended_others);
@@ -148,6 +150,7 @@ private:
     std::vector<NodeFailure> unjoined_;
     std::vector<std::uint32_t> still_running_;  // ranks that still ran at the timeout
     bool has_told_running_ = false;
+    bool has_told_stopped_ = false;  // that stopped ranks alone keep the job alive was printed
     RollCall roll_call_;
     std::vector<std::string> told_notes_;
 };
