@@ -114,13 +114,12 @@ template <typename Word, Operation operation>
                                              acp_ga_t source,
                                              Word operand,
                                              Word expected) noexcept {
-    const auto body = [&]() -> base::Result<std::uint64_t> {
+    const auto body = [&] {
         if (api::inline_line == nullptr) {
             api::open_inline_path();
         }
-        auto old = api::library().gma->fetch(
+        return api::library().gma->fetch(
             {operation, sizeof(Word), ACP_GA_NULL, source, sizeof(Word), operand, expected});
-        return old.is_ok() ? std::move(old) : std::move(old).failure().within(call);
     };
     return static_cast<Word>(api::run<Gravity::failure_ends>(call, std::uint64_t{0}, body));
 }

@@ -47,11 +47,13 @@ std::array<char, 448> with_limits(std::string_view text) noexcept {
     return all;
 }
 
-// "acp_query_ga by rank 2 on host: ...". The message of a command's or a container's failure has
-// that already.
+// "acp_query_ga by rank 2 on host: ...". The failure of a command that the program issued, or of a
+// container, has the name of its call already; that of a step within a call ("a read by rank 2 on
+// host: ...") has not.
 std::string named_message(const char* call, std::string_view message) {
     const std::string by = " by " + own_name();
-    if (message.find(by) != std::string_view::npos) return std::string(message);
+    if (message.starts_with("acp_") && message.find(by) != std::string_view::npos)
+        return std::string(message);
     const std::string_view name(call);
     if (message.starts_with(name) && message.substr(name.size()).starts_with(": "))
         message.remove_prefix(name.size() + 2);

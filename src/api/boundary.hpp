@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The boundary of every extern "C" body: tests whether the call may be made now, catches every
 // exception, keeps the failure as the thread's last one, alone evaluates ACP_ON_ERROR, and holds
-// off cancellation. Allocates nothing before the failure is kept. Any thread.
+// off cancellation. It names the call to the layers below. Allocates nothing before the failure is kept. Any thread.
 // Tests: tests/life, tests/api.
 #pragma once
 
@@ -12,6 +12,7 @@
 
 #include "api/library.hpp"
 #include "base/status.hpp"
+#include "node/public_call.hpp"
 #include "os/cancellation.hpp"
 
 namespace acp::api {
@@ -54,6 +55,7 @@ T run_always(const char* call, T failed, Body&& body) noexcept {
     [[maybe_unused]] const std::conditional_t<cancellation == Cancellation::held,
                                               os::CancellationHold, Unheld>
         hold;
+    const node::PublicCall public_call(call);
     try {
         if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Status>) {
             static_assert(std::is_same_v<T, bool>);

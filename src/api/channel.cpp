@@ -32,7 +32,6 @@ using message::LineTaken;
 using message::RequestEnd;
 using message::RequestKind;
 using message::SendAttempt;
-using node::AwaitedCall;
 
 constexpr auto no_bytes = static_cast<size_t>(-1);
 constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
@@ -103,9 +102,8 @@ Result<size_t> told(const char* call,
     return named(call, what, number, std::move(end.status), place);
 }
 
-Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request, int place = of_no_list) {
-    const char* const call = node::name_of(awaited).data();
-    auto ended = library().channels->wait(number_of(request), -1, awaited);
+Result<size_t> wait_for(const char* call, acp_request_t request, int place = of_no_list) {
+    auto ended = library().channels->wait(number_of(request), -1);
     if (!ended.is_ok())
         return named(call, "request", number_of(request), std::move(ended).failure(), place);
     return told(call, "request", number_of(request), std::move(ended).value(), place);
@@ -115,7 +113,7 @@ Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request, int place = 
 // the bare failure.
 Result<size_t> wait_for_one_of(const acp_request_t* requests, int place) {
     try {
-        return wait_for(AwaitedCall::waitall_ch, requests[place], place);
+        return wait_for("acp_waitall_ch", requests[place], place);
     } catch (const std::bad_alloc&) {
         return Status::bare(Code::memory);
     }
@@ -123,7 +121,7 @@ Result<size_t> wait_for_one_of(const acp_request_t* requests, int place) {
 
 [[gnu::noinline]] size_t wait_long(acp_request_t request) {
     return api::run<Gravity::misuse_ends>("acp_wait_ch", no_bytes,
-                                          [&] { return wait_for(AwaitedCall::wait_ch, request); });
+                                          [&] { return wait_for("acp_wait_ch", request); });
 }
 
 [[gnu::noinline]] size_t run_blocking(
@@ -270,8 +268,7 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
     const int ended_with =
         api::run<Gravity::reported>("acp_wait_ch_timeout", int{refused}, [&]() -> Result<int> {
             constexpr const char* call = "acp_wait_ch_timeout";
-            auto ended = library().channels->wait(number_of(request), timeout_ns,
-                                                  AwaitedCall::wait_ch_timeout);
+            auto ended = library().channels->wait(number_of(request), timeout_ns);
             const std::uint64_t bytes = ended.is_ok() ? ended.value().bytes : 0;
             Status status =
                 ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
@@ -288,7 +285,7 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
 
 int acp_test_ch(acp_request_t request, size_t* size) {
     return api::run<Gravity::misuse_ends>("acp_test_ch", -1, [&]() -> Result<int> {
-        auto ended = library().channels->wait(number_of(request), 0, AwaitedCall::wait_ch);
+        auto ended = library().channels->wait(number_of(request), 0);
         if (!ended.is_ok()) {
             if (ended.failure().code() == Code::timeout) return 0;
             return named("acp_test_ch", "request", number_of(request), std::move(ended).failure());

@@ -24,7 +24,7 @@ using message::Channels;
 constexpr auto no_bytes_of_3_0 = static_cast<size_t>(-1);
 
 base::Result<size_t> wait_as_3_0(std::uint64_t request) {
-    auto ended = library().channels->wait(request, -1, node::AwaitedCall::wait_ch);
+    auto ended = library().channels->wait(request, -1);
     const std::uint64_t bytes = ended.is_ok() ? ended.value().bytes : 0;
     base::Status failure =
         ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();

@@ -358,7 +358,7 @@ base::Status join_node(Library& instance, bool is_again) {
     if (auto status = member.take_slot(); !status.is_ok()) {
         return status;
     }
-    const node::BarrierCall call(member.barrier(), node::AwaitedCall::init);
+    const node::BarrierCall call(member.barrier(), static_cast<std::uint32_t>(WorldCall::init));
     auto status = contained([&]() -> base::Status {
         if (is_again) clear_memory(member);
         return open_together(instance);
@@ -403,7 +403,7 @@ base::Status reset(Library& instance, std::uint32_t rank) {
     Resetting resetting(instance);
     node::Member& member = *instance.member;
     finish_commands(instance, "acp_reset");
-    const NamedMeeting call(node::AwaitedCall::reset);
+    const NamedMeeting call(WorldCall::reset);
     if (auto status = member.end_own_meetings(); !status.is_ok()) {
         return in_call("acp_reset", std::move(status));
     }
@@ -441,7 +441,7 @@ base::Status leave(Library& instance) {
     }
     end_what_is_under_way(instance);
     finish_commands(instance, "acp_finalize");
-    const NamedMeeting call(node::AwaitedCall::finalize);
+    const NamedMeeting call(WorldCall::finalize);
     if (instance.config.is_report_on) {
         print_report(*instance.member, *instance.gma);
     }

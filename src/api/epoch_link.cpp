@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/world_call.hpp"
 #include "crypto/choose.hpp"
 #include "gateway/own_gateway.hpp"
 #include "gateway/own_key.hpp"
@@ -157,7 +158,7 @@ base::Status EpochLink::settle_own(const node::Member& member,
         return {};
     }
     if (auto status = own->set_peers(std::move(peers)); !status.is_ok()) return status;
-    own->carry_meetings(meetings_.emplace(segment));
+    own->carry_meetings(meetings_.emplace(segment, name_of_world_call));
     own_ = own.get();
     link_ = std::move(own);
     return {};

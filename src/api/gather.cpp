@@ -75,7 +75,7 @@ base::Status gather_words(const GatheringCall& call,
                           const std::function<base::Status(std::span<std::uint64_t>)>& make,
                           std::vector<std::uint64_t>& all) {
     node::Member& member = *library().member;
-    const NamedMeeting waiting(call.awaited);
+    const NamedMeeting waiting(call.world_call);
     MeetingsByAgents meetings;
     if (auto status = meetings.begin(); !status.is_ok()) {
         return in_call(call.name, std::move(status));

@@ -11,14 +11,14 @@
 #include <span>
 #include <vector>
 
+#include "api/world_call.hpp"
 #include "base/status.hpp"
-#include "node/awaited.hpp"
 
 namespace acp::api {
 
 struct GatheringCall {
     const char* name;
-    node::AwaitedCall awaited;
+    WorldCall world_call;
     std::uint32_t words;  // number of words per rank
 };
 

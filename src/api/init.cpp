@@ -97,7 +97,7 @@ int acp_sync(void) {
     const api::MeetingCall meeting;
     const bool is_ok =
         api::run_always<Gravity::failure_ends, api::Cancellation::left>("acp_sync", false, [] {
-            const api::NamedMeeting named(node::AwaitedCall::sync);
+            const api::NamedMeeting named(api::WorldCall::sync);
             auto met = library().member->synchronize();
             return met.is_ok() ? std::move(met) : api::in_call("acp_sync", std::move(met));
         });

@@ -16,6 +16,7 @@
 
 #include "api/epoch_link.hpp"
 #include "api/life.hpp"
+#include "api/world_call.hpp"
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "data/allocator.hpp"
@@ -106,14 +107,14 @@ inline constexpr bool is_debug_build = true;
     return library().config.is_check_on || is_debug_build;
 }
 
-// Publishes, during its lifetime, the call of this process's meeting of all ranks: for diagnostics
-// (node::BarrierCall), and with ACP_CHECK for members of teams. In one thread at a time; the
+// Publishes, during its lifetime, the call of this process's meeting of all ranks: to the other
+// ranks (node::BarrierCall), and with ACP_CHECK to members of teams. In one thread at a time; the
 // process has a slot.
 class NamedMeeting {
 public:
-    explicit NamedMeeting(node::AwaitedCall call) noexcept
-        : barrier_call_(library().member->barrier(), call),
-          mark_(shown_word(), call, may_go_on()) {}
+    explicit NamedMeeting(WorldCall call) noexcept
+        : barrier_call_(library().member->barrier(), static_cast<std::uint32_t>(call)),
+          mark_(shown_at(), does_end_epoch(call), may_go_on()) {}
 
     NamedMeeting(const NamedMeeting&) = delete;
     NamedMeeting& operator=(const NamedMeeting&) = delete;
@@ -127,10 +128,10 @@ private:
                (!os::is_last_thread() || (gma != nullptr && !gma->under_way().is_empty()));
     }
 
-    [[nodiscard]] static std::atomic<std::uint64_t>* shown_word() noexcept {
+    [[nodiscard]] static team::BoardMeeting* shown_at() noexcept {
         if (!is_checking_collectives()) return nullptr;
         const node::Member& member = *library().member;
-        return team::meeting_word(member.segment(), member.slot_index());
+        return team::meeting_place(member.segment(), member.slot_index());
     }
 
     node::BarrierCall barrier_call_;

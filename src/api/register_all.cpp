@@ -77,7 +77,7 @@ base::Status register_all(const Wanted& wanted) {
     Part part;
     std::vector<std::uint64_t> addresses;
     auto status = api::gather_words(
-        {this_call, node::AwaitedCall::register_all, 1},
+        {this_call, api::WorldCall::register_all, 1},
         [&](std::span<std::uint64_t> own) -> base::Status {
             auto registered = register_part(wanted, part);
             own[0] = part.key();

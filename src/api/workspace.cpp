@@ -75,7 +75,7 @@ base::Result<acp_wsd_t> create(std::uint64_t bytes) {
     WorkspacePart part;
     std::vector<std::uint64_t> all;
     auto status = api::gather_words(
-        {create_call, node::AwaitedCall::create_ws, 2},
+        {create_call, api::WorldCall::create_workspace, 2},
         [&](std::span<std::uint64_t> own) -> base::Status {
             auto allocated = part.allocate(spread);
             own[0] = part.address();

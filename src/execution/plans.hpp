@@ -94,7 +94,7 @@ public:
 
 private:
     struct PatternEntry {
-        static constexpr message::SlotKind slot_kind = message::SlotKind::pattern;
+        static constexpr message::SlotKind slot_kind = message::slot_kind_above<2>;
         message::SlotEntry slot;
         team::CallLock lock;
         team::TeamHandle team = team::no_team;
@@ -102,7 +102,7 @@ private:
     };
 
     struct PlanEntry {
-        static constexpr message::SlotKind slot_kind = message::SlotKind::plan;
+        static constexpr message::SlotKind slot_kind = message::slot_kind_above<3>;
         message::SlotEntry slot;
         team::CallLock lock;
         team::TeamHandle team = team::no_team;

@@ -66,7 +66,7 @@ public:
         memory::Command told;
         told.source = rounds_.routes_.number;
         told.target = rounds_.gma_.space().starter_address(rounds_.process_awaited());
-        entry.tell(node::AwaitedCall::wait_plan, since_ns_, &told);
+        entry.tell(node::WaitFor::member, since_ns_, &told);
     }
 
 private:
@@ -147,19 +147,18 @@ Status Rounds::wait(int looks, bool is_checking) {
 // Breaks the plan if the awaited member has entered a call of all ranks instead.
 void Rounds::wait_and_watch(RoundEnd& end) {
     std::uint32_t awaited = team::nobody;
-    const node::AwaitedCall call = team::MeetingWatch(gma_).wait(end, [this, &awaited] {
+    const std::string call = team::MeetingWatch(gma_).wait(end, [this, &awaited] {
         awaited = process_awaited();
         return awaited == gma_.space().process() ? team::nobody : awaited;
     });
-    if (call == node::AwaitedCall::none) return;
+    if (call.empty()) return;
     const node::Segment& segment = gma_.space().segment();
     const auto rank_of = [&segment](std::uint32_t process) {
         return std::to_string(segment.rank_of(process));
     };
     give_up(Code::mismatch, "rank " + rank_of(gma_.space().process()) +
                                 " waits for a plan, and rank " + rank_of(awaited) +
-                                ", which has not done its part, has called " +
-                                std::string(node::name_of(call)));
+                                ", which has not done its part, has called " + call);
 }
 
 Status Rounds::end_round() {

@@ -22,7 +22,7 @@ void CommandsEnd::announce(node::AwaitedEntry& entry, std::uint64_t since_ns) {
     const std::uint64_t awaited = first_awaited();
     if (awaited == 0) return;
     const Command command = commands_.as_written(commands_.queue.command(awaited));
-    entry.tell(call_, since_ns, &command);
+    entry.tell(what_, since_ns, &command);
 }
 
 // With the lock. The first command that is waited for; 0: it has ended.

@@ -13,10 +13,17 @@ namespace acp::gma {
 
 class CommandsEnd final : public Condition {
 public:
-    //   call  of fetch, wait_source and put_copied the number alone is waited for, of the others
-    //         its prefix
-    CommandsEnd(Commands& commands, std::uint64_t number, node::AwaitedCall call) noexcept
-        : commands_(commands), number_(number), call_(call) {}
+    enum class AwaitedPart {
+        prefix,  // all commands up to the number
+        alone    // the command of the number
+    };
+
+    //   what  room, command or result, for diagnostics
+    CommandsEnd(Commands& commands,
+                std::uint64_t number,
+                AwaitedPart part,
+                node::WaitFor what) noexcept
+        : commands_(commands), number_(number), part_(part), what_(what) {}
 
     LookResult look() override;
 
@@ -26,16 +33,14 @@ public:
 private:
     [[nodiscard]] bool has_come();
 
-    [[nodiscard]] bool is_alone() const noexcept {
-        return call_ == node::AwaitedCall::fetch || call_ == node::AwaitedCall::wait_source ||
-               call_ == node::AwaitedCall::put_copied;
-    }
+    [[nodiscard]] bool is_alone() const noexcept { return part_ == AwaitedPart::alone; }
 
     [[nodiscard]] std::uint64_t first_awaited() const;
 
     Commands& commands_;
     std::uint64_t number_;
-    node::AwaitedCall call_;
+    AwaitedPart part_;
+    node::WaitFor what_;
 };
 
 }  // namespace acp::gma

@@ -133,7 +133,7 @@ bool Completion::look_once(std::uint64_t number) {
 bool Completion::has_ended(Handle handle, std::int64_t timeout_ns) {
     if (handle % 2 != 0 || commands_.queue.done() >= handle) return true;
     if (timeout_ns != 0) {
-        CommandsEnd end(commands_, handle, node::AwaitedCall::fetch);
+        CommandsEnd end(commands_, handle, CommandsEnd::AwaitedPart::alone, node::WaitFor::result);
         return attend(end, Deadline(timeout_ns)) == node::Outcome::ready;
     }
     const std::scoped_lock lock(commands_.mutex);
@@ -146,7 +146,7 @@ void Completion::wait_for_sources(Handle handle) {
     for (std::uint64_t number = commands_.next_reader(0, last); number != 0;
          number = commands_.next_reader(number, last)) {
         lock.unlock();
-        wait_for_end(number, node::AwaitedCall::wait_source);
+        wait_for_end(number, CommandsEnd::AwaitedPart::alone, node::WaitFor::command);
         lock.lock();
     }
 }
@@ -156,7 +156,7 @@ base::Status Completion::wait_for_one(Handle handle) {
     if (handle % 2 != 0) return {};  // it ran at once
     if (commands_.queue.is_outstanding(handle)) {
         lock.unlock();
-        wait_for_end(handle, node::AwaitedCall::fetch);
+        wait_for_end(handle, CommandsEnd::AwaitedPart::alone, node::WaitFor::result);
         lock.lock();
     }
     auto failure = commands_.queue.take_failure_of(handle, os::own_thread());
@@ -177,8 +177,7 @@ base::Status Completion::wait_announced(std::uint64_t number,
                                         std::int64_t timeout_ns,
                                         Deadline deadline,
                                         bool is_interruptible) {
-    CommandsEnd end(commands_, number,
-                    is_interruptible ? node::AwaitedCall::wait : node::AwaitedCall::complete);
+    CommandsEnd end(commands_, number, CommandsEnd::AwaitedPart::prefix, node::WaitFor::command);
     const node::Outcome outcome = attend(end, deadline, is_interruptible);
     if (outcome == node::Outcome::timeout) {
         return timeout_after(timeout_ns);
@@ -194,7 +193,7 @@ base::Status Completion::wait_announced(std::uint64_t number,
 void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
     const std::uint64_t oldest = commands_.queue.oldest_outstanding();
     lock.unlock();
-    wait_for_end(oldest, node::AwaitedCall::issue);
+    wait_for_end(oldest, CommandsEnd::AwaitedPart::prefix, node::WaitFor::room);
     lock.lock();
 }
 
@@ -211,8 +210,10 @@ void Completion::leave_for_long() noexcept {
     service_.take_over();
 }
 
-void Completion::wait_for_end(std::uint64_t number, node::AwaitedCall call) {
-    CommandsEnd end(commands_, number, call);
+void Completion::wait_for_end(std::uint64_t number,
+                              CommandsEnd::AwaitedPart part,
+                              node::WaitFor what) {
+    CommandsEnd end(commands_, number, part, what);
     attend(end);
 }
 

@@ -9,13 +9,13 @@
 #include <mutex>
 
 #include "base/status.hpp"
+#include "gma/commands_end.hpp"
 #include "gma/condition.hpp"
 #include "gma/deadline.hpp"
 #include "gma/progress.hpp"
 #include "gma/service_thread.hpp"
 #include "gma/under_way.hpp"
 #include "local/space.hpp"
-#include "node/awaited.hpp"
 #include "node/member.hpp"
 
 namespace acp::gma {
@@ -48,8 +48,9 @@ public:
     void wait_for_sources(Handle handle);
 
     // Waits for the end of a command, or of a prefix (CommandsEnd), whose failures stay to be
-    // reported.   call  that waits
-    void wait_for_end(std::uint64_t number, node::AwaitedCall call);
+    // reported.
+    //   what  as for CommandsEnd
+    void wait_for_end(std::uint64_t number, CommandsEnd::AwaitedPart part, node::WaitFor what);
 
     // The operations in flight of layers above.
     [[nodiscard]] AllUnderWay& under_way() noexcept { return under_way_; }

@@ -3,9 +3,30 @@
 #include "gma/fetcher.hpp"
 
 #include <atomic>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "node/public_call.hpp"
+
 namespace acp::gma {
+
+namespace {
+
+// A failure of the command names acp_add8, which the program has not called: it has called
+// acp_fetch_add8, or a call of which this is a step.
+base::Status renamed(const Command& command, base::Status failure) {
+    const std::string_view written = memory::call_name(command);
+    const std::string_view message = failure.message();
+    const std::string_view call = node::PublicCall::name();
+    if (!message.starts_with(written)) return failure;
+    return base::Status::worded(failure.code(), [&] {
+        return std::string(call.starts_with("acp_fetch_") ? call : "an atomic")
+            .append(message.substr(written.size()));
+    });
+}
+
+}  // namespace
 
 base::Result<std::uint64_t> Fetcher::fetch(Command command) {
     FetchWords::Loan word(words_);
@@ -15,7 +36,7 @@ base::Result<std::uint64_t> Fetcher::fetch(Command command) {
     command.target = word.address();
     if (auto status = completion_.wait_for_one(issuer_.issue(command, handle_null));
         !status.is_ok()) {
-        return status;
+        return renamed(command, std::move(status));
     }
     return word.take_value();
 }
@@ -50,7 +71,7 @@ base::Result<std::uint64_t> Fetcher::fetch_into_registered_word(Command command)
     command.target = key.value();
     if (auto status = completion_.wait_for_one(issuer_.issue(command, handle_null));
         !status.is_ok()) {
-        return status;
+        return renamed(command, std::move(status));
     }
     // relaxed: the end of the command, which was acquired, comes after its old value. Only the low
     // half of 4 bytes.

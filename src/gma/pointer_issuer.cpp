@@ -58,7 +58,8 @@ Handle PointerIssuer::issue(const PointerCopy& copy, Handle order) {
     const Handle handle = issue_queued(command, nullptr, order);
     const bool is_source_read = copy.end.bytes != 0 && !LocalEnds::is_block(command.loan());
     if (is_copied_in_call(copy) && is_source_read && handle % 2 == 0) {
-        parts_.completion.wait_for_end(handle, node::AwaitedCall::put_copied);
+        parts_.completion.wait_for_end(handle, CommandsEnd::AwaitedPart::alone,
+                                       node::WaitFor::command);
     }
     return handle;
 }

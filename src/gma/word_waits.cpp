@@ -106,7 +106,7 @@ public:
         told.bytes = word_.load();
         told.target = word_.value;
         told.source = reinterpret_cast<std::uintptr_t>(word_.place);
-        entry.tell(node::AwaitedCall::wait_word, since_ns, &told);
+        entry.tell(node::WaitFor::word, since_ns, &told);
     }
 
     // Only the word is polled between two naps: threads that change anything else ring.

@@ -127,12 +127,10 @@ public:
         const std::uint32_t holder = waiting_.last.holder;
         if (waiting_.since_ns == 0) waiting_.since_ns = since_ns;
         memory::Command told;
-        told.operation = memory::invoke_operation;
-        told.operand = local::operation_number<operations::TakeLock>;
         told.source = waiting_.call.lock;
         told.target =
             holder < space.segment().shape().procs ? locks_.allocator_.start_of(holder) : 0;
-        entry.tell(node::AwaitedCall::held_object, waiting_.since_ns, &told);
+        entry.tell(node::WaitFor::object, waiting_.since_ns, &told, "holds the lock");
     }
 
 private:

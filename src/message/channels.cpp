@@ -22,17 +22,17 @@ namespace {
 // 8th.
 constexpr std::uint32_t looks_per_round = 8;
 
-// The blocking call that makes a request of this kind, for diagnostics.
-node::AwaitedCall blocking_call_of(RequestKind kind) noexcept {
+// The partner's awaited action, for diagnostics (node/awaited.hpp).
+std::string_view awaited_action(RequestKind kind) noexcept {
     switch (kind) {
         case RequestKind::send:
-            return node::AwaitedCall::send_ch;
+            return "to send to rank %";
         case RequestKind::receive:
-            return node::AwaitedCall::recv_ch;
+            return "for a message from rank %";
         case RequestKind::free:
             break;
     }
-    return node::AwaitedCall::free_ch;
+    return "for rank % to free the channel too";
 }
 
 }  // namespace
@@ -40,15 +40,11 @@ node::AwaitedCall blocking_call_of(RequestKind kind) noexcept {
 // Condition: a request has ended, or another thread has retired it.
 class Channels::RequestCondition final : public gma::Condition {
 public:
-    RequestCondition(Channels& channels,
-                     ChannelRequest& request,
-                     SlotHandle handle,
-                     node::AwaitedCall call) noexcept
+    RequestCondition(Channels& channels, ChannelRequest& request, SlotHandle handle) noexcept
         : channels_(channels),
           request_(request),
           handle_(handle),
-          end_(*request.end.load(std::memory_order_relaxed)),
-          call_(call) {}
+          end_(*request.end.load(std::memory_order_relaxed)) {}
 
     [[nodiscard]] bool is_done() const noexcept {
         // acquire: makes the result visible; partner: RequestQueue::end_front
@@ -87,8 +83,7 @@ public:
         memory::Command told;
         told.source = space.starter_address(name.sender);
         told.target = space.starter_address(name.receiver);
-        told.width = request_.kind == RequestKind::free ? node::awaited_free_width : 0;
-        entry.tell(call_, since_ns, &told);
+        entry.tell(node::WaitFor::partner, since_ns, &told, awaited_action(request_.kind));
     }
 
 private:
@@ -100,7 +95,6 @@ private:
     ChannelRequest& request_;
     SlotHandle handle_;
     ChannelEnd& end_;  // valid while the handle names the request
-    node::AwaitedCall call_;
 };
 
 Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) {
@@ -207,18 +201,16 @@ Result<RequestEnd> Channels::run(SlotHandle channel,
                                  std::uint64_t bytes) {
     auto request = begin(channel, kind, buffer, bytes);
     if (!request.is_ok()) return std::move(request).failure();
-    return wait(request.value(), -1, blocking_call_of(kind));
+    return wait(request.value(), -1);
 }
 
-Result<RequestEnd> Channels::wait(SlotHandle handle,
-                                  std::int64_t timeout_ns,
-                                  node::AwaitedCall call) {
+Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
     if (has_ended_at_once(handle)) return RequestEnd{{}, length_of(handle)};
     ChannelRequest* const request = requests_.find(handle);
     if (request == nullptr) {
         return Status(Code::stale, "there is no such request: it has ended, or was never made");
     }
-    RequestCondition condition(*this, *request, handle, call);
+    RequestCondition condition(*this, *request, handle);
     bool is_done = condition.is_done();
     const int looks = timeout_ns == 0 ? 1 : looks_at_once;
     for (int i = 0; i < looks && !is_done; ++i) {

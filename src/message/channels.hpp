@@ -74,10 +74,7 @@ public:
     // Waits for the end of a request and retires it. Outer errors: stale (no such request), timeout
     // (the request is still in flight).
     //   timeout_ns  0: only polls; < 0: for ever
-    //   call        the waiting call, for diagnostics
-    base::Result<RequestEnd> wait(SlotHandle handle,
-                                  std::int64_t timeout_ns,
-                                  node::AwaitedCall call);
+    base::Result<RequestEnd> wait(SlotHandle handle, std::int64_t timeout_ns);
 
     // Sends a message, or receives one that fits its buffer, without a request: short_way.hpp.
     // True: done. False: nothing has happened, and run() or begin() does it or returns the error.

@@ -37,11 +37,11 @@ enum class Side : std::uint16_t { sender, receiver };
 }
 
 // Only ends of the same kind become partners: ends of the program's channels, of its segmented
-// buffers, of channels of teams.
-enum class EndKind : std::uint16_t { channel, segbuf, team };
+// buffers, of channels that a layer above makes for itself.
+enum class EndKind : std::uint16_t { channel, segbuf, internal };
 
 // Names a channel or segmented buffer: the `number`-th of its kind between the two processes, or
-// the channel of team `number`.
+// the internal channel that the layer above has given the number.
 struct ChannelName {
     std::uint32_t sender = 0;  // process indexes
     std::uint32_t receiver = 0;

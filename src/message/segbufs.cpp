@@ -37,16 +37,18 @@ Status check(const SegmentRing& ring) {
 // Condition: an end is connected, or may be freed.
 class Segbufs::EndCondition final : public gma::Condition {
 public:
+    enum class Awaited { connection, disconnection };
+
     EndCondition(const SegbufTools& tools,
                  SegbufEnd& end,
                  SlotHandle handle,
-                 node::AwaitedCall call) noexcept
-        : tools_(tools), end_(end), handle_(handle), call_(call) {}
+                 Awaited awaited) noexcept
+        : tools_(tools), end_(end), handle_(handle), awaited_(awaited) {}
 
     gma::LookResult look() override {
         // The lock is held only for steps that do not wait.
         const std::scoped_lock lock(end_.mutex);
-        if (call_ == node::AwaitedCall::free_segbuf) {
+        if (awaited_ == Awaited::disconnection) {
             return end_.is_over() ? gma::LookResult::all : gma::LookResult::nothing;
         }
         if (!Slots<SegbufEnd>::is_still(end_, handle_)) {
@@ -68,7 +70,9 @@ public:
         memory::Command told;
         told.source = space.starter_address(end_.name().sender);
         told.target = space.starter_address(end_.name().receiver);
-        entry.tell(call_, since_ns, &told);
+        entry.tell(node::WaitFor::partner, since_ns, &told,
+                   awaited_ == Awaited::connection ? "for rank % to make its end"
+                                                   : "for rank % to disconnect too");
     }
 
     Status failure;
@@ -77,7 +81,7 @@ private:
     const SegbufTools& tools_;
     SegbufEnd& end_;
     SlotHandle handle_;
-    node::AwaitedCall call_;
+    Awaited awaited_;
 };
 
 Result<SlotHandle> Segbufs::make(std::uint32_t partner, Side side, const SegmentRing& ring) {
@@ -110,7 +114,7 @@ void Segbufs::settle_sent() noexcept {
 Status Segbufs::connect(SlotHandle handle) {
     SegbufEnd* const end = ends_.find(handle);
     if (end == nullptr) return stale();
-    EndCondition condition(tools_, *end, handle, node::AwaitedCall::connect_segbuf);
+    EndCondition condition(tools_, *end, handle, EndCondition::Awaited::connection);
     (void)tools_.gma.wait_until(condition, -1);
     if (condition.failure.code() == Code::stale) return std::move(condition.failure);
     const std::scoped_lock lock(end->mutex);
@@ -123,7 +127,7 @@ Status Segbufs::free(SlotHandle handle) {
     if (!status.is_ok()) return status;
     // No other thread can free it now, so it stays valid.
     SegbufEnd& end = *ends_.find(handle);
-    EndCondition condition(tools_, end, handle, node::AwaitedCall::free_segbuf);
+    EndCondition condition(tools_, end, handle, EndCondition::Awaited::disconnection);
     (void)tools_.gma.wait_until(condition, -1);
     const std::scoped_lock lock(end.mutex);
     status = with_partner(end, end.finish_free());

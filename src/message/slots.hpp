@@ -28,17 +28,15 @@ inline constexpr unsigned slot_index_bits = 21;
 inline constexpr unsigned slot_kind_bits = 3;
 
 // The kind of object that a handle names. A handle of one kind finds no object of another, for a
-// program easily casts one to the other.
-enum class SlotKind : std::uint8_t {
-    none,
-    channel,
-    request,
-    segbuf,
-    team,
-    pattern,
-    plan,
-    team_request
-};
+// program easily casts one to the other. The layers above take the kinds from `above` on, each its
+// own.
+enum class SlotKind : std::uint8_t { none, channel, request, segbuf, above };
+
+// The number-th kind of the layers above, of which no two take the same.
+template <std::uint8_t number>
+requires(static_cast<unsigned>(SlotKind::above) + number <
+         1U << slot_kind_bits) inline constexpr auto slot_kind_above =
+    static_cast<SlotKind>(static_cast<std::uint8_t>(SlotKind::above) + number);
 
 // The member by which Slots manages an object. `handle` is 0 while the object is not in use.
 // Written by Slots.

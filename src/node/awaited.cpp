@@ -12,64 +12,21 @@
 #include "base/format.hpp"
 #include "base/words.hpp"
 #include "memory/ga_layout.hpp"
+#include "node/public_call.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
 
 namespace acp::node {
 
+constinit thread_local const char* detail::public_call __attribute__((tls_model("initial-exec"))) =
+    nullptr;
+
 namespace {
 
-constexpr std::array<std::string_view, 47> call_names{
-    "",
-    "acp_sync",
-    "acp_init",
-    "acp_finalize",
-    "acp_reset",
-    "acp_register_all",
-    "acp_create_ws",
-    "acp_complete",
-    "acp_wait",
-    "acp_wait_source",
-    "acp_put_copied",
-    "acp_copy or an atomic (no room for more commands)",
-    "acp_fetch_",  // and the atomic's name
-    "acp_wait_word",
-    "a call that waits for an object",
-    "acp_send_ch",
-    "acp_recv_ch",
-    "acp_free_ch",
-    "acp_wait_ch",
-    "acp_waitall_ch",
-    "acp_wait_ch_timeout",
-    "acp_connect_segbuf",
-    "acp_free_segbuf",
-    "acp_wait_pm",
-    "acp_wait_buffer_pm",
-    "no call on a team",
-    "acp_sync_team",
-    "acp_split_team",
-    "acp_split_team_by_node",
-    "acp_create_team",
-    "acp_free_team",
-    "acp_sync_team_notices",
-    "acp_free_team_memory",
-    "acp_malloc_team",
-    "acp_broadcast_team",
-    "acp_reduce_team",
-    "acp_allreduce_team",
-    "acp_gather_team",
-    "acp_allgather_team",
-    "acp_scatter_team",
-    "acp_alltoall_team",
-    "acp_alltoallv_team",
-    "acp_scan_team",
-    "acp_exscan_team",
-    "acp_compile_pattern",
-    "acp_free_plan",
-    "acp_wait_plan"};
-static_assert(call_names.size() == static_cast<std::size_t>(AwaitedCall::wait_plan) + 1);
 constexpr int read_tries = 16;
 constexpr std::size_t word_count = 16;
+constexpr char text_end = '|';  // between the texts of a line for a channel
+constexpr std::string_view unnamed_call = "a call";
 
 std::string seconds_of(std::uint64_t duration_ns) {
     char text[32];
@@ -80,10 +37,6 @@ std::string seconds_of(std::uint64_t duration_ns) {
 std::string ranks_text(std::vector<std::uint32_t> ranks) {
     std::sort(ranks.begin(), ranks.end());
     return (ranks.size() == 1 ? "rank " : "ranks ") + base::rank_ranges(ranks);
-}
-
-bool is_meeting(AwaitedCall call) noexcept {
-    return call >= AwaitedCall::sync && call <= AwaitedCall::create_ws;
 }
 
 // Barrier numbers wrap.
@@ -100,66 +53,44 @@ std::vector<std::uint32_t> missing_at(std::uint32_t number, const std::vector<Do
     return ranks;
 }
 
-bool is_of_partner(AwaitedCall call) noexcept {
-    return call >= AwaitedCall::send_ch && call < AwaitedCall::team_none;
-}
-
-bool is_of_team(AwaitedCall call) noexcept {
-    return call >= AwaitedCall::team_none;
-}
-
-// The partner's action that a rank waits for, as a phrase.
-std::string wish_of(const Doing& doing, const std::string& partner) {
-    std::string to_partner = "for rank " + partner;
-    switch (doing.call) {
-        case AwaitedCall::connect_segbuf:
-            return to_partner + " to make its end";
-        case AwaitedCall::free_segbuf:
-            return to_partner + " to disconnect too";
-        case AwaitedCall::wait_pm:
-            return "for a message from any rank";
-        case AwaitedCall::wait_buffer_pm:
-            return to_partner + " to receive messages";
-        default:
-            break;
-    }
-    if (doing.command.width == awaited_free_width) return to_partner + " to free the channel too";
-    const bool is_sender = doing.rank == doing.source_rank;
-    return (is_sender ? "to send to rank " : "for a message from rank ") + partner;
+std::string_view call_of(const Doing& doing) noexcept {
+    return doing.call.empty() ? unnamed_call : std::string_view(doing.call);
 }
 
 // "rank 1 waits in acp_wait for 3.0 s: "
-std::string wait_of(const Doing& doing, NumberedOperationName name_of_operation = nullptr) {
-    return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing, name_of_operation) +
-           " for " + seconds_of(doing.waited_ns) + ": ";
+//   of  what follows the call's name: " on the team of all ranks"
+std::string wait_of(const Doing& doing, std::string_view of = {}) {
+    return "rank " + std::to_string(doing.rank) + " waits in " + std::string(call_of(doing)) +
+           std::string(of) + " for " + seconds_of(doing.waited_ns) + ": ";
 }
 
 std::string describe_partner(const Doing& doing) {
-    const bool is_sender = doing.rank == doing.source_rank;
-    const std::string partner = std::to_string(is_sender ? doing.target_rank : doing.source_rank);
-    return wait_of(doing) + wish_of(doing, partner);
+    const bool is_source = doing.rank == doing.source_rank;
+    std::string text = doing.text;
+    if (const std::size_t at = text.find('%'); at != std::string::npos) {
+        text.replace(at, 1, std::to_string(is_source ? doing.target_rank : doing.source_rank));
+    }
+    return wait_of(doing) + text;
 }
 
 // Sentences show only the low bits of a team's number: two teams of a job share these by chance
 // once in 2^24.
-std::string describe_team_call(const Doing& doing) {
+std::string describe_member(const Doing& doing) {
     constexpr std::uint64_t shown_bits = 0xffffff;
     const memory::Command& command = doing.command;
-    const std::string bytes =
-        command.bytes == 0 ? "" : " of " + std::to_string(command.bytes) + " bytes";
-    return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + bytes + " on " +
-           (command.source == awaited_world_team
-                ? "the team of all ranks"
-                : "team " + base::hex(command.source & shown_bits)) +
-           " for " + seconds_of(doing.waited_ns) + ": for rank " +
+    const std::string of = (command.bytes == 0 ? "" : " of " + base::in_bytes(command.bytes)) +
+                           (command.source == awaited_all_ranks
+                                ? " on the team of all ranks"
+                                : " on team " + base::hex(command.source & shown_bits));
+    const bool is_in_it = doing.text.empty() || doing.text == doing.call;
+    return (is_in_it ? wait_of(doing, of) : wait_of(doing) + doing.text + of + ": ") + "for rank " +
            std::to_string(doing.target_rank);
 }
 
-// Whether a fetch is an atomic on a word; otherwise it is a step of a call on a container, a
-// message or a team, which also waits for it alone.
+// Whether an atomic's own result is waited for.
 bool is_fetch_of_word(const Doing& doing) noexcept {
     const memory::Operation operation = doing.command.operation;
-    return doing.call == AwaitedCall::fetch && memory::is_known(operation) &&
+    return doing.what == WaitFor::result && memory::is_known(operation) &&
            memory::row_of(operation).is_atomic;
 }
 
@@ -191,14 +122,12 @@ std::string describe_invoke(const Doing& doing, NumberedOperationName name_of_op
            " on memory of rank " + std::to_string(doing.target_rank);
 }
 
+std::string describe_object(const Doing& doing) {
+    return wait_of(doing) + "rank " + std::to_string(doing.target_rank) + " " + doing.text +
+           " at " + end_of(doing.source_rank, doing.command.source, false);
+}
+
 std::string describe_command(const Doing& doing, NumberedOperationName name_of_operation) {
-    if (doing.call == AwaitedCall::wait_word) return describe_word_wait(doing);
-    if (doing.call == AwaitedCall::held_object) {
-        return wait_of(doing, name_of_operation) + "rank " + std::to_string(doing.target_rank) +
-               " holds the object at " + end_of(doing.source_rank, doing.command.source, false);
-    }
-    if (is_of_team(doing.call)) return describe_team_call(doing);
-    if (is_of_partner(doing.call)) return describe_partner(doing);
     const memory::Command& command = doing.command;
     if (command.is_invoke()) return describe_invoke(doing, name_of_operation);
     const memory::PointerEnd pointer = pointer_end(command);
@@ -207,15 +136,31 @@ std::string describe_command(const Doing& doing, NumberedOperationName name_of_o
                                                      pointer == memory::PointerEnd::target)
                                    : "";
     std::string text = wait_of(doing);
+    if (doing.what == WaitFor::room) text += "for room for one more command, the oldest is ";
     if (is_fetch_of_word(doing)) {
         text += "a word ";
     } else {
         text.append(memory::call_name(command))
-            .append(" of " + std::to_string(command.bytes) + " bytes ");
+            .append(" of " + base::in_bytes(command.bytes) + " ");
     }
     return text + (target.empty() ? "on " : "from ") +
            end_of(doing.source_rank, command.source, pointer == memory::PointerEnd::source) +
            target;
+}
+
+std::string describe_wait(const Doing& doing, NumberedOperationName name_of_operation) {
+    switch (doing.what) {
+        case WaitFor::word:
+            return describe_word_wait(doing);
+        case WaitFor::object:
+            return describe_object(doing);
+        case WaitFor::partner:
+            return describe_partner(doing);
+        case WaitFor::member:
+            return describe_member(doing);
+        default:
+            return describe_command(doing, name_of_operation);
+    }
 }
 
 const char* idle_words(SlotState state) noexcept {
@@ -265,15 +210,6 @@ bool parse(std::string_view word, T& value) noexcept {
 
 }  // namespace
 
-std::string_view name_of(AwaitedCall call) noexcept {
-    const auto index = static_cast<std::size_t>(call);
-    return index < call_names.size() ? call_names[index] : std::string_view("an unknown call");
-}
-
-std::string non_blocking_name_of(AwaitedCall call) {
-    return std::string(name_of(call)).insert(sizeof "acp_" - 1, "nb");
-}
-
 std::string describe_word(WordComparison comparison,
                           const void* place,
                           std::uint32_t bytes,
@@ -288,49 +224,37 @@ std::string describe_word(WordComparison comparison,
            std::to_string(value) + " (it held " + std::to_string(held) + ")";
 }
 
-std::string call_of(const Doing& doing, NumberedOperationName name_of_operation) {
-    const memory::Command& command = doing.command;
-    if (doing.call == AwaitedCall::held_object && name_of_operation != nullptr)
-        return std::string(name_of_operation(static_cast<std::uint32_t>(command.operand)));
-    if (is_of_team(doing.call) && command.width == awaited_non_blocking_width) {
-        return non_blocking_name_of(doing.call);
-    }
-    if (doing.call != AwaitedCall::fetch) return std::string(name_of(doing.call));
-    if (!is_fetch_of_word(doing)) return "a call of several steps";
-    return std::string(name_of(doing.call))
-        .append(memory::row_of(command.operation).name)
-        .append(std::to_string(command.width));
-}
-
 AwaitedEntry::~AwaitedEntry() {
     if (!is_ours_) return;
-    write(AwaitedCall::none, 0, {});
+    write(WaitFor::nothing, 0, {}, {});
     // release: the next thread that takes the entry sees an even turn
     awaited_.is_taken.store(0, std::memory_order_release);
 }
 
-void AwaitedEntry::tell(AwaitedCall call,
+void AwaitedEntry::tell(WaitFor what,
                         std::uint64_t since_ns,
-                        const memory::Command* command) noexcept {
+                        const memory::Command* command,
+                        std::string_view text) noexcept {
     if (!is_ours_) {
         // acquire: partner is the release of the thread that had the entry before
         if (awaited_.is_taken.exchange(1, std::memory_order_acquire) != 0) return;
         is_ours_ = true;
     }
-    write(call, since_ns, command != nullptr ? *command : memory::Command{});
+    write(what, since_ns, command != nullptr ? *command : memory::Command{}, text);
 }
 
 // A seqlock: readers in other processes get consistent entries only.
-void AwaitedEntry::write(AwaitedCall call,
+void AwaitedEntry::write(WaitFor what,
                          std::uint64_t since_ns,
-                         const memory::Command& command) noexcept {
+                         const memory::Command& command,
+                         std::string_view text) noexcept {
     constexpr auto relaxed = std::memory_order_relaxed;
     const std::uint32_t turn = awaited_.turn.load(relaxed);
     awaited_.turn.store(turn + 1, relaxed);
     // release, for every store below: a reader that sees one of them also sees the odd turn when it
     // checks again
     constexpr auto release = std::memory_order_release;
-    awaited_.call.store(static_cast<std::uint32_t>(call), release);
+    awaited_.what.store(static_cast<std::uint32_t>(what), release);
     awaited_.operation.store(static_cast<std::uint32_t>(command.operation) |
                                  static_cast<std::uint32_t>(command.width) << 8U |
                                  static_cast<std::uint32_t>(command.issued_by()) << 16U,
@@ -339,6 +263,8 @@ void AwaitedEntry::write(AwaitedCall call,
     awaited_.bytes.store(number_of(command), release);
     awaited_.target.store(command.target, release);
     awaited_.source.store(command.source, release);
+    awaited_.call.store(PublicCall::name());
+    awaited_.text.store(text);
     awaited_.turn.store(turn + 2, release);  // partner: the first load of look_at
 }
 
@@ -354,15 +280,19 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
                        os::is_stopped(static_cast<int>(its.pid.load(std::memory_order_relaxed)));
     for (int i = 0; i < read_tries && doing.state == SlotState::joined; ++i) {
         const std::uint32_t turn = its.awaited.turn.load(acquire);
-        const std::uint32_t call = its.awaited.call.load(acquire);
+        const std::uint32_t what = its.awaited.what.load(acquire);
         const std::uint32_t operation = its.awaited.operation.load(acquire);
         const std::uint64_t since_ns = its.awaited.since_ns.load(acquire);
         const std::uint64_t bytes = its.awaited.bytes.load(acquire);
         const std::uint64_t target = its.awaited.target.load(acquire);
         const std::uint64_t source = its.awaited.source.load(acquire);
+        std::string call = its.awaited.call.load();
+        std::string text = its.awaited.text.load();
         if (turn % 2 != 0 || its.awaited.turn.load(acquire) != turn) continue;
-        if (call == 0) break;
-        doing.call = static_cast<AwaitedCall>(call);
+        if (what == 0 || what > static_cast<std::uint32_t>(last_wait)) break;
+        doing.what = static_cast<WaitFor>(what);
+        doing.call = std::move(call);
+        doing.text = std::move(text);
         doing.waited_ns = now_ns - std::min(now_ns, since_ns);
         doing.command.operation = static_cast<memory::Operation>(operation & 0xffU);
         doing.command.width = static_cast<std::uint8_t>(operation >> 8U);
@@ -384,14 +314,14 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
                    ? segment.rank_of(static_cast<std::uint32_t>(process))
                    : 0;
     };
-    if (doing.call == AwaitedCall::wait_word) {
+    if (doing.what == WaitFor::word) {
         doing.target_rank = doing.source_rank = doing.rank;
-    } else if (doing.call >= AwaitedCall::complete) {
+    } else if (doing.what > WaitFor::meeting) {
         const memory::PointerEnd pointer = pointer_end(doing.command);
         doing.target_rank = pointer == memory::PointerEnd::target
                                 ? doing.rank
                                 : rank_at(doing.command.target_or_word());
-        const bool is_own = is_of_team(doing.call) || pointer == memory::PointerEnd::source;
+        const bool is_own = doing.what == WaitFor::member || pointer == memory::PointerEnd::source;
         doing.source_rank = is_own ? doing.rank : rank_at(doing.command.source);
     }
     return doing;
@@ -401,7 +331,7 @@ std::string to_words(const Doing& doing) {
     std::string text;
     for (const std::uint64_t number :
          {std::uint64_t{doing.rank}, static_cast<std::uint64_t>(doing.state),
-          std::uint64_t{doing.arrived}, static_cast<std::uint64_t>(doing.call), doing.waited_ns,
+          std::uint64_t{doing.arrived}, static_cast<std::uint64_t>(doing.what), doing.waited_ns,
           static_cast<std::uint64_t>(doing.command.operation), std::uint64_t{doing.command.width},
           number_of(doing.command), doing.command.target, doing.command.source,
           std::uint64_t{doing.target_rank}, std::uint64_t{doing.source_rank},
@@ -411,18 +341,23 @@ std::string to_words(const Doing& doing) {
     }
     std::string message = doing.unreported.first;
     std::replace(message.begin(), message.end(), '\n', ' ');  // one line of the channel
-    return text + "." + message;
+    return text + "." + doing.call + text_end + doing.text + text_end + message;
 }
 
 std::optional<Doing> doing_from(std::string_view words) {
     const auto parts = base::words_of(words, word_count);
     if (parts.size() != word_count || !parts.back().starts_with('.')) return std::nullopt;
+    const std::string texts(parts.back().substr(1));
+    const std::size_t call_bytes = texts.find(text_end);
+    if (call_bytes == std::string::npos) return std::nullopt;
+    const std::size_t message_at = texts.find(text_end, call_bytes + 1);
+    if (message_at == std::string::npos) return std::nullopt;
     std::array<std::uint64_t, word_count - 1> numbers{};
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         if (!parse(parts[i], numbers[i])) return std::nullopt;
     }
     if (numbers[1] > static_cast<std::uint64_t>(SlotState::dead) ||
-        numbers[3] >= call_names.size() || numbers[6] > 0xffU ||
+        numbers[3] > static_cast<std::uint64_t>(last_wait) || numbers[6] > 0xffU ||
         numbers[13] > static_cast<std::uint64_t>(memory::last_issuer) ||
         (numbers[5] >= memory::operation_count &&
          numbers[5] != static_cast<std::uint64_t>(memory::invoke_operation))) {
@@ -436,11 +371,18 @@ std::optional<Doing> doing_from(std::string_view words) {
     command.source = numbers[9];
     command.expected = memory::Command::note(static_cast<memory::IssuedBy>(numbers[13]));
     const auto short_number = [&](std::size_t i) { return static_cast<std::uint32_t>(numbers[i]); };
-    return Doing{short_number(0),  static_cast<SlotState>(numbers[1]),
-                 short_number(2),  static_cast<AwaitedCall>(numbers[3]),
-                 numbers[4],       command,
-                 short_number(10), short_number(11),
-                 numbers[12] != 0, {numbers[14], std::string(parts.back().substr(1))}};
+    return Doing{.rank = short_number(0),
+                 .state = static_cast<SlotState>(numbers[1]),
+                 .arrived = short_number(2),
+                 .what = static_cast<WaitFor>(numbers[3]),
+                 .call = texts.substr(0, call_bytes),
+                 .text = texts.substr(call_bytes + 1, message_at - call_bytes - 1),
+                 .waited_ns = numbers[4],
+                 .command = command,
+                 .target_rank = short_number(10),
+                 .source_rank = short_number(11),
+                 .is_stopped = numbers[12] != 0,
+                 .unreported = {numbers[14], texts.substr(message_at + 1)}};
 }
 
 std::vector<std::string> describe(std::vector<Doing> all, NumberedOperationName name_of_operation) {
@@ -460,21 +402,21 @@ std::vector<std::string> describe(std::vector<Doing> all, NumberedOperationName 
         std::uint64_t longest_ns = 0;
     };
 
-    std::map<std::pair<std::uint32_t, AwaitedCall>, Meeting> meetings;
+    std::map<std::pair<std::uint32_t, std::string>, Meeting> meetings;
     std::map<SlotState, std::vector<std::uint32_t>> idle;
     std::vector<std::uint32_t> stopped;
     std::vector<std::string> lines;
     std::size_t commands = 0;
     for (const Doing& doing : all) {
         if (doing.is_stopped) stopped.push_back(doing.rank);
-        if (is_meeting(doing.call)) {
-            Meeting& meeting = meetings[{doing.arrived, doing.call}];
+        if (doing.what == WaitFor::meeting) {
+            Meeting& meeting = meetings[{doing.arrived, std::string(call_of(doing))}];
             meeting.ranks.push_back(doing.rank);
             meeting.longest_ns = std::max(meeting.longest_ns, doing.waited_ns);
-        } else if (doing.call == AwaitedCall::none) {
+        } else if (doing.what == WaitFor::nothing) {
             idle[doing.state].push_back(doing.rank);
         } else if (++commands <= described_commands_max) {
-            lines.push_back(describe_command(doing, name_of_operation));
+            lines.push_back(describe_wait(doing, name_of_operation));
         }
     }
     if (commands > described_commands_max) {
@@ -483,10 +425,10 @@ std::vector<std::string> describe(std::vector<Doing> all, NumberedOperationName 
     }
     for (auto& [key, meeting] : meetings) {
         const auto missing = missing_at(key.first, all);
-        lines.push_back(
-            ranks_text(meeting.ranks) + (meeting.ranks.size() == 1 ? " waits in " : " wait in ") +
-            std::string(name_of(key.second)) + " for " + seconds_of(meeting.longest_ns) +
-            (missing.empty() ? "" : "; not there yet: " + ranks_text(missing)));
+        lines.push_back(ranks_text(meeting.ranks) +
+                        (meeting.ranks.size() == 1 ? " waits in " : " wait in ") + key.second +
+                        " for " + seconds_of(meeting.longest_ns) +
+                        (missing.empty() ? "" : "; not there yet: " + ranks_text(missing)));
     }
     for (auto& [state, ranks] : idle) lines.push_back(ranks_text(ranks) + ": " + idle_words(state));
     add_failures(lines, all);

@@ -99,7 +99,7 @@ base::Status Barrier::wait(Gathers gathers) {
     AwaitedEntry entry(segment_.slot(slot_));
     const auto sleep = [&](std::int64_t timeout_ns) {
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
-        entry.tell(call_, start_ns, nullptr);
+        entry.tell(WaitFor::meeting, start_ns, nullptr);
         for (std::int64_t left_ns = timeout_ns;;) {
             const std::int64_t nap_ns = helper_ != nullptr ? helper_->rest() : for_ever;
             std::uint32_t value = released.load();

@@ -77,8 +77,9 @@ public:
 
     [[nodiscard]] bool has_own_meetings() const noexcept { return own_meetings_ != nullptr; }
 
-    // Sets the interface call on whose behalf the next waits are, for describe().
-    void set_call(AwaitedCall call) noexcept { call_ = call; }
+    // Sets the number of the collective call on whose behalf the next waits are: own meetings compare
+    // the numbers of all ranks.
+    void set_call(std::uint32_t call) noexcept { call_ = call; }
 
     // Waits for all processes of the job. Release and acquire among all of them.
     //   gathers  what the nodes exchange in a job of several; nothing with own meetings
@@ -113,19 +114,18 @@ private:
     Helper* helper_ = nullptr;
     OwnMeetings* own_meetings_ = nullptr;
     bool has_awaited_news_ = false;
-    AwaitedCall call_ = AwaitedCall::sync;
+    std::uint32_t call_ = OwnMeetings::no_call;
     std::uint32_t number_;  // number of the last barrier at which this process arrived
 };
 
-// Sets the call for the waits of a scope; afterwards they are acp_sync's again. Used by the thread
-// that makes collective calls.
+// Sets the call for the waits of a scope. Used by the thread that makes collective calls.
 class BarrierCall {
 public:
-    BarrierCall(Barrier& barrier, AwaitedCall call) noexcept : barrier_(barrier) {
+    BarrierCall(Barrier& barrier, std::uint32_t call) noexcept : barrier_(barrier) {
         barrier_.set_call(call);
     }
 
-    ~BarrierCall() { barrier_.set_call(AwaitedCall::sync); }
+    ~BarrierCall() { barrier_.set_call(OwnMeetings::no_call); }
 
     BarrierCall(const BarrierCall&) = delete;
     BarrierCall& operator=(const BarrierCall&) = delete;

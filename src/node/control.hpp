@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "node/claims.hpp"
+#include "node/shared_text.hpp"
 #include "sync/bell.hpp"
 #include "sync/doorbell_bitmap.hpp"
 #include "sync/inbox.hpp"
@@ -84,13 +85,15 @@ enum class OwnEnd : std::uint32_t {
 struct Awaited {
     SharedU32 turn;      // seqlock: odd during a write
     SharedU32 is_taken;  // 1: a waiting thread owns the entry, and others leave it alone
-    SharedU32 call;      // AwaitedCall; 0 = no thread waits
+    SharedU32 what;      // WaitFor; 0 = no thread waits
     // the command's memory::Operation, its width (<< 8), and its memory::IssuedBy (<< 16)
     SharedU32 operation;
     SharedU64 since_ns;  // os::now_ns()
     SharedU64 bytes;     // these three are the command's; for an invoke the operation's number
     SharedU64 target;
     SharedU64 source;
+    SharedText<5> call;  // the function of the interface that waits
+    SharedText<8> text;  // the awaited action or object, where the fields lack it
 };
 
 // The value of Slot::unmapped_rank_plus_1 when acp_query_address found no starter memory.
@@ -161,25 +164,25 @@ struct alignas(64) Slot {
     // none; no_starter_memory: it returned none since the job has no starter memory
     SharedU32 unmapped_rank_plus_1;
     SharedU32 has_unreported;  // 1: its UnreportedEntry is valid; writers: those of the entry
-    Awaited awaited;
-    // line 2
+    Awaited awaited;           // ends in line 3
+    // line 4
     Door door;
-    // lines 3..5: a bit per sending slot: its ring of a bitmap mailbox has messages; writers:
+    // lines 5..7: a bit per sending slot: its ring of a bitmap mailbox has messages; writers:
     // producers
     sync::DoorbellBitmap<> rung;
-    // line 6: results of collective calls; outcome[meeting % 2]. Two suffice: no process arrives at
+    // line 8: results of collective calls; outcome[meeting % 2]. Two suffice: no process arrives at
     // meeting n + 2 before all have arrived at n + 1, and so have read the result of n
     alignas(64) CallOutcome outcome[2];
     // 1: a thread of the process runs a non-blocking collective call on the stack of a fiber, 1 MiB; read when the process has died
     SharedU32 runs_on_fiber;
     SharedU32 reserved0;
     SharedU64 reserved[5];
-    // line 7, which is seldom written: how many threads of the process sleep until a word of its
+    // line 9, which is seldom written: how many threads of the process sleep until a word of its
     // memory changes (gma/word_waits.hpp). Writers: those threads. Readers: every thread that
     // changes memory of the process (node/word_sleepers.hpp)
     alignas(64) SharedU32 word_sleepers;
     SharedU32 reserved_beside[15];
-    // line 8: counters, for reports: commands and bytes by path (the hazard lines count direct
+    // line 10: counters, for reports: commands and bytes by path (the hazard lines count direct
     // ones)
     SharedU64 attach_commands;
     SharedU64 attach_bytes;
@@ -191,10 +194,10 @@ struct alignas(64) Slot {
     SharedU64 remote_bytes;
 };
 
-static_assert(sizeof(Slot) == 64ULL * 9 && std::is_standard_layout_v<Slot>);
-static_assert(offsetof(Slot, door) == 64ULL * 2 && offsetof(Slot, rung) == 64ULL * 3 &&
-              offsetof(Slot, outcome) == 64ULL * 6 && offsetof(Slot, word_sleepers) == 64ULL * 7 &&
-              offsetof(Slot, attach_commands) == 64ULL * 8);
+static_assert(sizeof(Slot) == 64ULL * 11 && std::is_standard_layout_v<Slot>);
+static_assert(offsetof(Slot, door) == 64ULL * 4 && offsetof(Slot, rung) == 64ULL * 5 &&
+              offsetof(Slot, outcome) == 64ULL * 8 && offsetof(Slot, word_sleepers) == 64ULL * 9 &&
+              offsetof(Slot, attach_commands) == 64ULL * 10);
 
 // Constants of the node. Writer: the segment's maker, before another process maps it.
 struct Shape {

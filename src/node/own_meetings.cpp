@@ -20,15 +20,10 @@ constexpr std::uint32_t loss_bits = 4 * byte_bits;  // NodeLoss: fate, rail, 16 
 constexpr std::size_t least_call = 0;
 constexpr std::size_t greatest_call = 1;
 
-std::string call_of(std::uint32_t word) {
-    return std::string(name_of(static_cast<AwaitedCall>(word)));
-}
-
 }  // namespace
 
-void OwnMeetings::ask(std::uint32_t number, AwaitedCall call) noexcept {
-    const auto word = static_cast<std::uint32_t>(call);
-    brought_ = {word, ~word, 0};
+void OwnMeetings::ask(std::uint32_t number, std::uint32_t call) noexcept {
+    brought_ = {call, ~call, 0};
     // release: the words, and this process's writes before it arrived; partner: take()
     asked_.store(number, std::memory_order_release);
 }
@@ -47,8 +42,8 @@ base::Status OwnMeetings::verdict() const {
     const std::uint32_t least = least_[least_call];
     const std::uint32_t greatest = ~least_[greatest_call];
     if (least == greatest) return {};
-    return {base::Code::state, "some ranks have called " + call_of(least) + " and some " +
-                                   call_of(greatest) +
+    return {base::Code::state, "some ranks have called " + std::string(name_of_call_(least)) +
+                                   " and some " + std::string(name_of_call_(greatest)) +
                                    ": they have not made the same collective calls"};
 }
 

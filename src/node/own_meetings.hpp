@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/status.hpp"
-#include "node/awaited.hpp"
 #include "node/conclusion.hpp"
 #include "node/loss.hpp"
 #include "node/segment.hpp"
@@ -25,15 +25,21 @@ class OwnMeetings {
 public:
     using Words = std::array<std::uint32_t, Conclusion::words_count>;
 
+    static constexpr std::uint32_t no_call = 0;
+
+    // The name of a collective call by its number, which all ranks give it alike: "acp_sync".
+    using NameOfCall = std::string_view (*)(std::uint32_t call);
+
     //   segment  of this process's node; must outlive this
-    explicit OwnMeetings(const Segment& segment) noexcept : segment_(segment) {}
+    OwnMeetings(const Segment& segment, NameOfCall name_of_call) noexcept
+        : segment_(segment), name_of_call_(name_of_call) {}
 
     ~OwnMeetings() = default;
     OwnMeetings(const OwnMeetings&) = delete;
     OwnMeetings& operator=(const OwnMeetings&) = delete;
 
     // This node has arrived at the barrier `number`, by this call. The previous barrier is over.
-    void ask(std::uint32_t number, AwaitedCall call) noexcept;
+    void ask(std::uint32_t number, std::uint32_t call) noexcept;
 
     // Whether no meeting can complete, because a node is lost. Ends the wait for one.
     [[nodiscard]] bool has_failed() const noexcept {
@@ -65,6 +71,7 @@ public:
 
 private:
     const Segment& segment_;
+    NameOfCall name_of_call_;
     std::atomic<std::uint32_t> asked_{0};  // number of the barrier last requested
     Words brought_{};                      // the words for that barrier
     std::uint32_t taken_ = 0;

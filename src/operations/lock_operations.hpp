@@ -101,7 +101,7 @@ struct MadeLock {
 };
 
 struct MakeLock {
-    static constexpr local::OperationName name{"lock.make", "acp_create_lock"};
+    static constexpr local::OperationName name{"lock.make", "making a lock"};
     using Owner = OwnedLocks;
     using Input = LockToMake;
     using Output = MadeLock;
@@ -138,30 +138,30 @@ struct LockOfContainer {
 
 // Takes the lock, or joins its queue.
 struct TakeLock : LockOperation<LockTake> {
-    static constexpr local::OperationName name{"lock.take", "acp_lock"};
+    static constexpr local::OperationName name{"lock.take", "taking a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 // Says whether a waiter has the lock, and completes what dead processes have begun.
 struct PollLock : LockOperation<LockCall> {
-    static constexpr local::OperationName name{"lock.poll", "acp_lock"};
+    static constexpr local::OperationName name{"lock.poll", "waiting for a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 // Takes a waiter out of the queue.
 struct LeaveLock : LockOperation<LockCall> {
-    static constexpr local::OperationName name{"lock.leave", "acp_lock_timeout"};
+    static constexpr local::OperationName name{"lock.leave", "giving up a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 struct ReleaseLock : LockOperation<LockCall> {
-    static constexpr local::OperationName name{"lock.release", "acp_unlock"};
+    static constexpr local::OperationName name{"lock.release", "releasing a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 // Frees a lock. Outcome held: it is held or awaited.
 struct FreeLock : LockOperation<LockCall> {
-    static constexpr local::OperationName name{"lock.free", "acp_free_lock"};
+    static constexpr local::OperationName name{"lock.free", "freeing a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 

@@ -41,7 +41,7 @@ public:
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         is_announced_ = true;
         const memory::Command told = told_of(context_, context_.gma().space().process());
-        entry.tell(node::AwaitedCall::wait_pm, since_ns, &told);
+        entry.tell(node::WaitFor::partner, since_ns, &told, "for a message from any rank");
     }
 
 private:
@@ -64,7 +64,7 @@ public:
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         is_announced_ = true;
         const memory::Command told = told_of(context_, process_);
-        entry.tell(node::AwaitedCall::wait_buffer_pm, since_ns, &told);
+        entry.tell(node::WaitFor::partner, since_ns, &told, "for rank % to receive messages");
     }
 
     // A wake after the pause counts as a ring: the wait is one sleep, which is shown since its

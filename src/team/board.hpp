@@ -64,15 +64,20 @@ struct alignas(64) BoardLine {
 
 static_assert(sizeof(BoardLine) == 64);
 
+// The call of all ranks that a process is in (team/meeting_mark.hpp).
+struct BoardMeeting {
+    std::atomic<std::uint64_t> word{0};
+    node::SharedText<5> call{};  // its name; valid while the word says that there is one
+};
+
 // The block of a member. Behind it is a chunk for each round, for payloads that do not fit into a
 // line. All zero at the start.
 struct BoardBlock {
     std::array<BoardLine, board_depth> lines;
     // The owner has finished reading this round and all earlier ones. Writer: the owner.
     alignas(64) std::atomic<RoundNumber> finished{0};
-    // Used in the team of all ranks only: the call of all ranks that the owner is in
-    // (team/meeting_mark.hpp). Writer: the owner. Readers: all processes of the job.
-    std::atomic<std::uint64_t> meeting{0};
+    // Used in the team of all ranks only. Writer: the owner. Readers: all processes of the job.
+    BoardMeeting meeting;
     // A bit for each place: the member there has left the team, and no longer accesses this block.
     // Writer: that member.
     alignas(64) std::array<std::atomic<std::uint64_t>, board_places_max / 64> departed{};

@@ -23,7 +23,7 @@ namespace acp::team {
 inline constexpr std::size_t calls_under_way_max = 1024;
 
 struct TeamRequest {
-    static constexpr message::SlotKind slot_kind = message::SlotKind::team_request;
+    static constexpr message::SlotKind slot_kind = message::slot_kind_above<1>;
     message::SlotEntry slot;
     std::function<base::Status(Team&)> make_call;
     base::Status end;                  // the result

@@ -94,7 +94,7 @@ base::Result<ChannelEnd*> FarEnds::end(std::uint32_t process, Side side) {
     const std::uint32_t own = tools_.gma.space().process();
     const message::ChannelName name{side == Side::sender ? own : process,
                                     side == Side::sender ? process : own, team_,
-                                    message::EndKind::team};
+                                    message::EndKind::internal};
     if (auto status = made->end.make(tools_, name, side); !status.is_ok()) return status;
     far = std::move(made);
     return &far->end;

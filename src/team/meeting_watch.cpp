@@ -10,19 +10,22 @@
 
 namespace acp::team {
 
-node::AwaitedCall MeetingWatch::look(std::uint32_t process, std::uint64_t now_ns) {
+std::string MeetingWatch::look(std::uint32_t process, std::uint64_t now_ns) {
     const memory::GlobalAddress at =
         gma_.space().claimed_address(process, world_board) + offsetof(BoardBlock, meeting);
+    BoardMeeting meeting;
     std::uint64_t word = 0;
-    if (!data::get(gma_, &word, at, sizeof word).is_ok()) word = 0;
+    if (data::get(gma_, &meeting, at, sizeof meeting).is_ok())
+        word = meeting.word.load(std::memory_order_relaxed);
     if (process != process_ || word != word_) {
         process_ = process;
         word_ = word;
         since_ns_ = now_ns;
     }
     const ShownMeeting shown(word);
-    if (now_ns - since_ns_ < patience_ns) return node::AwaitedCall::none;
-    return shown.keeps_waiting(!os::is_last_thread()) ? shown.call() : node::AwaitedCall::none;
+    const bool is_certain = shown.is_in_call() && now_ns - since_ns_ >= patience_ns &&
+                            shown.keeps_waiting(!os::is_last_thread());
+    return is_certain ? meeting.call.load() : std::string();
 }
 
 }  // namespace acp::team

@@ -9,10 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "gma/condition.hpp"
 #include "gma/gma.hpp"
-#include "node/awaited.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
 #include "team/board.hpp"
@@ -25,18 +25,19 @@ public:
     explicit MeetingWatch(gma::Gma& gma) noexcept : gma_(gma) {}
 
     // Gma::wait_until() without a limit, which also ends when the awaited process is in a call of
-    // all ranks. Returns that call; none: the condition is true.
+    // all ranks. Returns that call's name; empty: the condition is true.
     //   process()  the awaited process, or the constant nobody
     template <typename Process>
-    node::AwaitedCall wait(gma::Condition& condition, const Process& process) {
+    std::string wait(gma::Condition& condition, const Process& process) {
         for (;;) {
             if (gma_.wait_until(condition, look_ns) != node::Outcome::timeout) return {};
             const std::uint32_t awaited = process();
             if (awaited == nobody) continue;
-            const node::AwaitedCall call = look(awaited, os::now_ns());
-            if (call == node::AwaitedCall::none) continue;
+            std::string call = look(awaited, os::now_ns());
+            if (call.empty()) continue;
             // The condition may have come true since the last poll.
-            return condition.look() == gma::LookResult::all ? node::AwaitedCall::none : call;
+            if (condition.look() == gma::LookResult::all) call.clear();
+            return call;
         }
     }
 
@@ -47,9 +48,9 @@ private:
     // (Team::await_reason).
     static constexpr std::uint64_t patience_ns = 2'000'000'000;
 
-    // The call that a process has been in for patience_ns; none: no such call, or the process is
-    // gone.
-    node::AwaitedCall look(std::uint32_t process, std::uint64_t now_ns);
+    // The name of the call that a process has been in for patience_ns; empty: no such call, or the
+    // process is gone.
+    std::string look(std::uint32_t process, std::uint64_t now_ns);
 
     gma::Gma& gma_;
     std::uint32_t process_ = 0;   // the process that was checked last

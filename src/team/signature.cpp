@@ -13,6 +13,16 @@ namespace acp::team {
 
 namespace {
 
+// In the order of CollectiveCall.
+constexpr std::array<std::string_view, 21> call_names{
+    "no call on a team",  "acp_sync_team",      "acp_split_team",        "acp_split_team_by_node",
+    "acp_create_team",    "acp_free_team",      "acp_sync_team_notices", "acp_free_team_memory",
+    "acp_malloc_team",    "acp_broadcast_team", "acp_reduce_team",       "acp_allreduce_team",
+    "acp_gather_team",    "acp_allgather_team", "acp_scatter_team",      "acp_alltoall_team",
+    "acp_alltoallv_team", "acp_scan_team",      "acp_exscan_team",       "acp_compile_pattern",
+    "acp_free_plan"};
+static_assert(call_names.size() == static_cast<std::size_t>(CollectiveCall::free_plan) + 1);
+
 constexpr std::array<std::string_view, 7> type_names{"own elements", "int32", "uint32", "int64",
                                                      "uint64",       "float", "double"};
 constexpr std::array<std::string_view, 6> operation_names{"sum", "min", "max", "and", "or", "xor"};
@@ -59,20 +69,20 @@ std::string_view root_word(CollectiveCall call) noexcept {
 
 }  // namespace
 
-node::AwaitedCall awaited_call_of(CollectiveCall call) noexcept {
-    return static_cast<node::AwaitedCall>(static_cast<std::uint32_t>(node::AwaitedCall::team_none) +
-                                          static_cast<std::uint32_t>(call));
+std::string_view name_of(CollectiveCall call) noexcept {
+    const auto index = static_cast<std::size_t>(call);
+    return index < call_names.size() ? call_names[index] : std::string_view("an unknown call");
 }
 
-std::string_view name_of(CollectiveCall call) noexcept {
-    return node::name_of(awaited_call_of(call));
+std::string name_of(const Signature& signature) {
+    std::string name(name_of(signature.call()));
+    if (signature.is_non_blocking()) name.insert(sizeof "acp_" - 1, "nb");
+    return name;
 }
 
 std::string describe(const Signature& signature) {
     const CollectiveCall call = signature.call();
-    std::string text = signature.is_non_blocking()
-                           ? node::non_blocking_name_of(awaited_call_of(call))
-                           : std::string(name_of(call));
+    std::string text = name_of(signature);
     if (call == CollectiveCall::free_memory) {
         text += " of the team's " + ordinal(signature.bytes + 1) + " allocation by acp_malloc_team";
     } else if (call == CollectiveCall::free_plan) {

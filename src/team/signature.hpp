@@ -8,11 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "node/awaited.hpp"
-
 namespace acp::team {
 
-// In the order of node::AwaitedCall, which has their names.
 enum class CollectiveCall : std::uint8_t {
     none,
     sync,
@@ -36,9 +33,6 @@ enum class CollectiveCall : std::uint8_t {
     compile_pattern,
     free_plan
 };
-
-// The name under which a wait in the call is shown in diagnostics.
-[[nodiscard]] node::AwaitedCall awaited_call_of(CollectiveCall call) noexcept;
 
 // "acp_broadcast_team"
 [[nodiscard]] std::string_view name_of(CollectiveCall call) noexcept;
@@ -100,6 +94,9 @@ private:
 };
 
 static_assert(sizeof(Signature) == 16);
+
+// The name of the call, in the non-blocking form where it was made so: "acp_nbsync_team".
+[[nodiscard]] std::string name_of(const Signature& signature);
 
 // "acp_reduce_team of 80 bytes (int64, sum) to rank 2"
 [[nodiscard]] std::string describe(const Signature& signature);

@@ -109,11 +109,10 @@ void Team::announce(const Expectation& expected,
     const std::uint32_t rank = expected.rank();
     if (rank == nobody) return;  // the expectation has just come true
     memory::Command told;
-    told.width = signature_.is_non_blocking() ? node::awaited_non_blocking_width : 0;
     told.bytes = signature_.bytes;
     told.source = id_;
     told.target = tools_.gma.space().starter_address(members_.process(rank));
-    entry.tell(awaited_call_of(call()), since_ns, &told);
+    entry.tell(node::WaitFor::member, since_ns, &told, name_of(signature_));
 }
 
 std::optional<std::uint32_t> Team::missing_rank() const noexcept {
@@ -159,12 +158,12 @@ bool Team::wait_long(Expectation& expected) {
 // Breaks the team if the awaited member is in a call of all ranks instead.
 void Team::wait_and_watch(Waiting& waiting, const Expectation& expected) {
     std::uint32_t rank = nobody;
-    const node::AwaitedCall call = MeetingWatch(tools_.gma).wait(waiting, [&] {
+    const std::string call = MeetingWatch(tools_.gma).wait(waiting, [&] {
         rank = expected.rank();
         return rank == nobody ? nobody : members_.process(rank);
     });
-    if (call == node::AwaitedCall::none) return;
-    (void)fail_mismatch(rank, signature_, [call] { return std::string(node::name_of(call)); });
+    if (call.empty()) return;
+    (void)fail_mismatch(rank, signature_, [&call] { return call; });
 }
 
 // Whether the team is whole, after a check for dead members and for notifications.

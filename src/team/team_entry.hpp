@@ -19,7 +19,7 @@
 namespace acp::team {
 
 struct TeamEntry {
-    static constexpr message::SlotKind slot_kind = message::SlotKind::team;
+    static constexpr message::SlotKind slot_kind = message::slot_kind_above<0>;
     message::SlotEntry slot;
     CallLock lock;
     bool is_listed = false;  // AllCalls has it; guarded by the lock of AllCalls

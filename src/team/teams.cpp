@@ -106,7 +106,7 @@ TeamHandle Teams::world() {
         members[rank] = {process, node_of(process)};
         boards[rank] = space.claimed_address(process, world_board);
     }
-    auto made = add(Membership(members, space.rank()), std::move(boards), node::awaited_world_team);
+    auto made = add(Membership(members, space.rank()), std::move(boards), node::awaited_all_ranks);
     if (!made.is_ok()) throw std::bad_alloc();
     world_.store(made.value(), std::memory_order_release);
     return made.value();

@@ -56,6 +56,9 @@ protected:
         }
         EXPECT_EQ(acp_fetch_add8(bad, 1), 0U);
         EXPECT_EQ(acp_errno(), code);
+        const std::string call = "acp_fetch_add8 by rank " + std::to_string(rank_) + " on ";
+        EXPECT_EQ(std::string(acp_error_message()).rfind(call, 0), 0U) << acp_error_message();
+        EXPECT_EQ(std::string(acp_error_message()).find("acp_add8"), std::string::npos);
         for (const std::string& part : parts) {
             EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
                 << acp_error_message();

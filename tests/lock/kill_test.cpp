@@ -110,7 +110,7 @@ TEST_F(LockTest, the_report_names_the_lock_and_the_stopped_rank_that_holds_it) {
         if (rank == victim) continue;
         patterns.push_back("rank " + std::to_string(rank) +
                            " waits in acp_lock for ([3-9]|[1-9][0-9]).* s: rank " +
-                           std::to_string(victim) + " holds the object at rank " +
+                           std::to_string(victim) + " holds the lock at rank " +
                            std::to_string(board->home) + R"( \(0x[0-9a-f]+\))");
         await_state(board->ranks[rank].process.load(), "S");
     }

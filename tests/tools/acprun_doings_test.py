@@ -59,7 +59,7 @@ class Doings(ToolTest):
 
     def test_a_step_of_a_call_names_its_operation_and_the_rank_on_whose_memory_it_works(self):
         job = self.start_with_rank_1_stopped("malloc=1")
-        self.ask_until(job, r"\n  rank 0 waits in a call of several steps for \d+\.\d s: allocating on memory of rank 1\n")
+        self.ask_until(job, r"\n  rank 0 waits in acp_malloc for \d+\.\d s: allocating on memory of rank 1\n")
         self.end(job)
 
     def test_a_wait_for_a_word_names_the_word_and_what_it_is_compared_with(self):
@@ -114,7 +114,7 @@ class Doings(ToolTest):
 
     def test_a_wait_for_room_for_commands_is_reported_as_such(self):
         job = self.start_with_rank_1_stopped("flood=1")
-        self.ask_until(job, r"\n  rank 0 waits in acp_copy or an atomic \(no room for more commands\) for \d+\.\d s: "
+        self.ask_until(job, r"\n  rank 0 waits in acp_copy for \d+\.\d s: for room for one more command, the oldest is "
                             r"acp_copy of 8 bytes from rank 0 ")
         self.end(job)
 
@@ -141,7 +141,7 @@ class Doings(ToolTest):
 
     def test_a_non_blocking_call_on_a_team_is_reported_with_its_own_name(self):
         job = self.start_split(2, "1:pause", "team-nbsync")
-        self.ask_until(job, r"\n  rank 0 waits in acp_nbsync_team on team 0x[0-9a-f]+ for \d+\.\d s: for rank 1\n")
+        self.ask_until(job, r"\n  rank 0 waits in acp_wait_team for \d+\.\d s: acp_nbsync_team on team 0x[0-9a-f]+: for rank 1\n")
         self.end(job)
 
     def test_a_member_for_which_faster_members_wait_is_named(self):

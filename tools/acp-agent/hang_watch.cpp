@@ -23,7 +23,7 @@ bool HangWatch::look(std::uint64_t now_ns) {
     deadline_ns_ = now_ns + allowed_ns_;
     for (std::uint32_t slot = 0; slot < told_since_ns_.size(); ++slot) {
         const node::Doing doing = node::look_at(*segment_, slot, now_ns);
-        if (doing.call == node::AwaitedCall::none) continue;
+        if (doing.what == node::WaitFor::nothing) continue;
         const std::uint64_t since_ns = now_ns - doing.waited_ns;
         if (since_ns == told_since_ns_[slot]) continue;
         if (doing.waited_ns < allowed_ns_) {

@@ -231,11 +231,11 @@ tool::Json doings_json(const Gateway& gateway) {
         tool::Json one{{"rank", doing.rank},
                        {"state", static_cast<std::uint32_t>(doing.state)},
                        {"is_stopped", doing.is_stopped}};
-        if (doing.call != node::AwaitedCall::none) {
-            one["call"] = node::call_of(doing, operations::name_of_operation);
+        if (doing.what != node::WaitFor::nothing) {
+            one["call"] = doing.call;
             one["waited_ns"] = doing.waited_ns;
         }
-        if (doing.call >= node::AwaitedCall::complete) {
+        if (doing.what > node::WaitFor::meeting) {
             const memory::Command& command = doing.command;
             const auto number = static_cast<std::uint32_t>(command.operand);
             const std::string_view name = command.is_invoke()

@@ -17,6 +17,10 @@ JobOptions of_ranks() {
     return options;
 }
 
+std::string_view name_of_call(std::uint32_t) {
+    return "a call";
+}
+
 // Settings of node 0 of three nodes with a rank each.
 GatewaySettings listening_on(std::vector<Address> addresses) {
     GatewaySettings settings;
@@ -102,7 +106,8 @@ class OwnMeetingsOfNodes : public testing::Test {
 protected:
     OwnMeetingsOfNodes() {
         for (std::uint32_t node = 0; node < 3; ++node) {
-            meetings_.push_back(std::make_unique<node::OwnMeetings>(job_.segment(node)));
+            meetings_.push_back(
+                std::make_unique<node::OwnMeetings>(job_.segment(node), name_of_call));
             job_.own(node).carry_meetings(*meetings_.back());
         }
     }
@@ -122,7 +127,7 @@ TEST_F(OwnMeetingsOfNodes, end_when_all_have_come_and_not_before) {
             for (int polls = 0; polls < 20; ++polls) job_.poll();
             EXPECT_FALSE(is_released(0, number) || is_released(1, number) ||
                          is_released(2, number));
-            meetings_[(number + i) % 3]->ask(number, node::AwaitedCall::sync);
+            meetings_[(number + i) % 3]->ask(number, 1);
         }
         job_.poll_until([&] {
             return is_released(0, number) && is_released(1, number) && is_released(2, number);
@@ -132,9 +137,9 @@ TEST_F(OwnMeetingsOfNodes, end_when_all_have_come_and_not_before) {
 }
 
 TEST_F(OwnMeetingsOfNodes, notify_all_nodes_of_calls_that_do_not_match) {
-    meetings_[0]->ask(1, node::AwaitedCall::sync);
-    meetings_[1]->ask(1, node::AwaitedCall::finalize);
-    meetings_[2]->ask(1, node::AwaitedCall::sync);
+    meetings_[0]->ask(1, 1);
+    meetings_[1]->ask(1, 2);
+    meetings_[2]->ask(1, 1);
     job_.poll_until([&] { return is_released(0, 1) && is_released(1, 1) && is_released(2, 1); });
     for (const auto& one : meetings_) EXPECT_EQ(one->verdict().code(), Code::state);
 }
@@ -142,8 +147,8 @@ TEST_F(OwnMeetingsOfNodes, notify_all_nodes_of_calls_that_do_not_match) {
 TEST_F(OwnMeetingsOfNodes, fail_on_all_nodes_that_wait_when_one_of_them_gives_a_node_up) {
     ASSERT_EQ(job_.copy(0, job_.memory(2, false).address, job_.memory(0, false).address, 8),
               Code::ok);
-    meetings_[0]->ask(1, node::AwaitedCall::sync);
-    meetings_[1]->ask(1, node::AwaitedCall::sync);
+    meetings_[0]->ask(1, 1);
+    meetings_[1]->ask(1, 1);
     for (int polls = 0; polls < 20; ++polls) job_.poll();
     EXPECT_FALSE(meetings_[0]->has_failed());
     job_.stop_node(2);
@@ -155,9 +160,9 @@ TEST_F(OwnMeetingsOfNodes, fail_on_all_nodes_that_wait_when_one_of_them_gives_a_
 TEST_F(OwnMeetingsOfNodes, end_where_a_node_dies_after_it_has_sent_all_that_others_need) {
     std::vector<remote::Ended> ended;
     const auto poll_node = [&](std::uint32_t node) { job_.process(node).link->poll(ended); };
-    for (const auto& one : meetings_) one->ask(1, node::AwaitedCall::sync);
+    for (const auto& one : meetings_) one->ask(1, 1);
     job_.poll_until([&] { return is_released(0, 1) && is_released(1, 1) && is_released(2, 1); });
-    for (const auto& one : meetings_) one->ask(2, node::AwaitedCall::sync);
+    for (const auto& one : meetings_) one->ask(2, 1);
     // Node 0 notifies node 1, and then is not polled while the others are.
     poll_node(0);
     for (int i = 0; i < 20; ++i) {
@@ -179,7 +184,7 @@ TEST_F(OwnMeetingsOfNodes, fail_at_once_after_a_node_was_lost) {
     for (int polls = 0; polls < 20; ++polls) job_.poll();
     EXPECT_FALSE(meetings_[0]->has_failed())
         << "outside a meeting a lost node is no failure: it may leave at the end of an epoch";
-    meetings_[0]->ask(1, node::AwaitedCall::sync);
+    meetings_[0]->ask(1, 1);
     job_.poll_until([&] { return meetings_[0]->has_failed(); });
 }
 

@@ -33,7 +33,7 @@ public:
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         const Command none{};
-        entry.tell(node::AwaitedCall::wait, since_ns, &none);
+        entry.tell(node::WaitFor::command, since_ns, &none);
         ++announced;
     }
 
@@ -56,12 +56,12 @@ TEST_P(ConditionTest,
     std::uint64_t arrived = 0;
     std::memcpy(&arrived, ranks[1].memory.data(), sizeof arrived);
     EXPECT_EQ(arrived, value);
-    EXPECT_EQ(node::look_at(ranks.node(), 1, os::now_ns()).call, node::AwaitedCall::wait);
+    EXPECT_EQ(node::look_at(ranks.node(), 1, os::now_ns()).what, node::WaitFor::command);
     condition.is_set.store(true, std::memory_order_release);
     node::ring_bell(ranks.node().slot(1).door.waiter_bell);
     waiter.join();
     EXPECT_EQ(outcome, node::Outcome::ready);
-    EXPECT_EQ(node::look_at(ranks.node(), 1, os::now_ns()).call, node::AwaitedCall::none);
+    EXPECT_EQ(node::look_at(ranks.node(), 1, os::now_ns()).what, node::WaitFor::nothing);
 }
 
 TEST_P(ConditionTest, a_wait_for_a_condition_that_stays_false_ends_at_the_callers_limit) {

@@ -425,11 +425,11 @@ TEST(GmaDeathTest, an_atomic_that_waits_for_itself_waits_for_nothing_else) {
     std::thread waiting(
         [&] { EXPECT_EQ(add_to(gma.space().starter_address(2)).failure().code(), Code::peer); });
     node::Doing doing;
-    while (doing.call == node::AwaitedCall::none) {
+    while (doing.what == node::WaitFor::nothing) {
         std::this_thread::yield();
         doing = node::look_at(ranks.node(), 0, os::now_ns());
     }
-    EXPECT_EQ(doing.call, node::AwaitedCall::fetch);
+    EXPECT_EQ(doing.what, node::WaitFor::result);
     EXPECT_EQ(doing.command.operation, Operation::add) << "not the copy before it";
     node::mark_dead(ranks.node(), 2, 9);
     waiting.join();

@@ -93,7 +93,7 @@ public:
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         const Command none{};
-        entry.tell(node::AwaitedCall::wait, since_ns, &none);
+        entry.tell(node::WaitFor::command, since_ns, &none);
     }
 };
 

@@ -17,7 +17,7 @@ struct Numbered {
 };
 
 struct Other {
-    static constexpr SlotKind slot_kind = SlotKind::team;
+    static constexpr SlotKind slot_kind = slot_kind_above<0>;
     SlotEntry slot;
 };
 

@@ -7,6 +7,8 @@
 
 #include "base/format.hpp"
 #include "memory/ga_layout.hpp"
+#include "node/public_call.hpp"
+#include "node/shared_text.hpp"
 
 namespace acp::node {
 namespace {
@@ -28,11 +30,19 @@ void join(const Segment& segment, std::uint32_t slot) {
                                    std::memory_order_release);
 }
 
-Doing doing(std::uint32_t rank, SlotState state, std::uint32_t arrived, AwaitedCall call) {
+// A process in no wait.
+Doing idle(std::uint32_t rank, SlotState state, std::uint32_t arrived) {
     Doing one;
     one.rank = rank;
     one.state = state;
     one.arrived = arrived;
+    return one;
+}
+
+// A joined process that waits in a call.
+Doing waiting(std::uint32_t rank, WaitFor what, const char* call, std::uint32_t arrived = 0) {
+    Doing one = idle(rank, SlotState::joined, arrived);
+    one.what = what;
     one.call = call;
     one.waited_ns = 1'500'000'000;
     return one;
@@ -53,10 +63,12 @@ TEST(AwaitedTest, an_entry_is_read_as_it_was_written_and_vanishes_with_the_wait)
                                   0};
     {
         AwaitedEntry entry(segment.slot(1));
-        EXPECT_EQ(look_at(segment, 1, 5000).call, AwaitedCall::none) << "nothing before a sleep";
-        entry.tell(AwaitedCall::wait, 1000, &command);
+        EXPECT_EQ(look_at(segment, 1, 5000).what, WaitFor::nothing) << "nothing before a sleep";
+        const PublicCall call("acp_wait");
+        entry.tell(WaitFor::command, 1000, &command);
         const Doing seen = look_at(segment, 1, 5000);
-        EXPECT_EQ(seen.call, AwaitedCall::wait);
+        EXPECT_EQ(seen.what, WaitFor::command);
+        EXPECT_EQ(seen.call, "acp_wait");
         EXPECT_EQ(seen.waited_ns, 4000U);
         EXPECT_EQ(seen.command.target, command.target);
         EXPECT_EQ(seen.command.source, command.source);
@@ -65,7 +77,39 @@ TEST(AwaitedTest, an_entry_is_read_as_it_was_written_and_vanishes_with_the_wait)
         EXPECT_EQ(memory::call_name(seen.command.operation, seen.command.width), "acp_add8");
         EXPECT_EQ(doing_from(to_words(seen)), seen);
     }
-    EXPECT_EQ(look_at(segment, 1, 5000).call, AwaitedCall::none);
+    EXPECT_EQ(look_at(segment, 1, 5000).what, WaitFor::nothing);
+}
+
+TEST(AwaitedTest, an_entry_names_the_call_of_the_program_and_not_the_step_that_waits) {
+    const Segment segment = made(3);
+    join(segment, 1);
+    const memory::GlobalAddress word = memory::GaLayout(3).segment_start(2, 0, 1);
+    const memory::Command step{memory::Operation::add, 8, word, word, 8, 1, 0};
+    AwaitedEntry entry(segment.slot(1));
+    const auto shown = [&] {
+        entry.tell(WaitFor::result, 1'000'000'000, &step);
+        return describe({look_at(segment, 1, 2'500'000'000)}).at(0);
+    };
+    const std::string rest = " for 1.5 s: a word on rank 2 (" + base::hex(word) + ")";
+    EXPECT_EQ(shown(), "rank 1 waits in a call" + rest) << "of a thread that is in no call";
+    const PublicCall outer("acp_create_map");
+    EXPECT_EQ(shown(), "rank 1 waits in acp_create_map" + rest);
+    {
+        const PublicCall of_signal_handler("acp_fetch_add8");
+        EXPECT_EQ(shown(), "rank 1 waits in acp_fetch_add8" + rest);
+    }
+    EXPECT_EQ(shown(), "rank 1 waits in acp_create_map" + rest);
+}
+
+TEST(AwaitedTest, long_and_unprintable_texts_are_shown_in_part) {
+    SharedText<2> text{};
+    EXPECT_EQ(text.load(), "");
+    text.store("acp_a_name_that_is_long");
+    EXPECT_EQ(text.load(), "acp_a_name_that_");
+    text.store(
+        "a\n\x1b"
+        "b");
+    EXPECT_EQ(text.load(), "ab");
 }
 
 TEST(AwaitedTest, a_blocking_atomic_is_shown_as_the_program_s_call) {
@@ -76,9 +120,9 @@ TEST(AwaitedTest, a_blocking_atomic_is_shown_as_the_program_s_call) {
     const memory::Command command{
         memory::Operation::compare_swap, 4, addresses.segment_start(1, 0, 1), word, 4, 1, 0};
     AwaitedEntry entry(segment.slot(1));
-    entry.tell(AwaitedCall::fetch, 1'000'000'000, &command);
+    const PublicCall call("acp_fetch_cas4");
+    entry.tell(WaitFor::result, 1'000'000'000, &command);
     const Doing seen = look_at(segment, 1, 2'500'000'000);
-    EXPECT_EQ(call_of(seen), "acp_fetch_cas4");
     EXPECT_EQ(seen.command.target, 0U) << "the address of the library's own old value is not shown";
     EXPECT_EQ(doing_from(to_words(seen)), seen);
     EXPECT_EQ(describe({seen}),
@@ -96,7 +140,8 @@ TEST(AwaitedTest, a_wait_for_a_word_is_shown_with_its_address_and_comparison) {
     command.target = 7;
     command.bytes = 2;
     AwaitedEntry entry(segment.slot(1));
-    entry.tell(AwaitedCall::wait_word, 1'000'000'000, &command);
+    const PublicCall call("acp_wait_word");
+    entry.tell(WaitFor::word, 1'000'000'000, &command);
     const Doing seen = look_at(segment, 1, 2'500'000'000);
     EXPECT_EQ(doing_from(to_words(seen)), seen);
     EXPECT_EQ(describe({seen}),
@@ -109,22 +154,16 @@ TEST(AwaitedTest, a_wait_for_an_object_names_the_call_the_object_and_its_holder)
     join(segment, 1);
     const memory::GaLayout addresses(3);
     memory::Command command;
-    command.operation = memory::invoke_operation;
-    command.operand = 77;
     command.source = addresses.segment_start(0, 0, 1) + 64;
     command.target = addresses.segment_start(2, 0, 1);
     AwaitedEntry entry(segment.slot(1));
-    entry.tell(AwaitedCall::held_object, 1'000'000'000, &command);
+    const PublicCall call("acp_hold");
+    entry.tell(WaitFor::object, 1'000'000'000, &command, "holds the thing");
     const Doing seen = look_at(segment, 1, 2'500'000'000);
     EXPECT_EQ(doing_from(to_words(seen)), seen);
-    const std::string rest =
-        " for 1.5 s: rank 2 holds the object at rank 0 (" + base::hex(command.source) + ")";
-    EXPECT_EQ(describe({seen}), (Lines{"rank 1 waits in a call that waits for an object" + rest}));
-    const auto name = [](std::uint32_t number) -> std::string_view {
-        return number == 77 ? "acp_hold" : "";
-    };
-    EXPECT_EQ(describe({seen}, name), (Lines{"rank 1 waits in acp_hold" + rest}));
-    EXPECT_EQ(call_of(seen, name), "acp_hold");
+    EXPECT_EQ(describe({seen}),
+              (Lines{"rank 1 waits in acp_hold for 1.5 s: rank 2 holds the thing at rank 0 (" +
+                     base::hex(command.source) + ")"}));
 }
 
 TEST(AwaitedTest, a_step_of_a_call_of_several_is_shown_by_its_effect) {
@@ -135,12 +174,12 @@ TEST(AwaitedTest, a_step_of_a_call_of_several_is_shown_by_its_effect) {
     const memory::GlobalAddress here = addresses.segment_start(1, 0, 1);
     memory::Command command{memory::Operation::copy, 0, there, here, 400, 0, 0};
     AwaitedEntry entry(segment.slot(1));
-    entry.tell(AwaitedCall::fetch, 1'000'000'000, &command);
-    EXPECT_EQ(
-        describe({look_at(segment, 1, 2'500'000'000)}),
-        (Lines{"rank 1 waits in a call of several steps for 1.5 s: acp_copy of 400 bytes from "
-               "rank 1 (" +
-               base::hex(here) + ") to rank 2 (" + base::hex(there) + ")"}));
+    const PublicCall call("acp_insert_list");
+    entry.tell(WaitFor::result, 1'000'000'000, &command);
+    EXPECT_EQ(describe({look_at(segment, 1, 2'500'000'000)}),
+              (Lines{"rank 1 waits in acp_insert_list for 1.5 s: acp_copy of 400 bytes from "
+                     "rank 1 (" +
+                     base::hex(here) + ") to rank 2 (" + base::hex(there) + ")"}));
 }
 
 TEST(AwaitedTest, a_numbered_operation_is_shown_by_its_name_and_the_rank_of_its_memory) {
@@ -151,13 +190,14 @@ TEST(AwaitedTest, a_numbered_operation_is_shown_by_its_name_and_the_rank_of_its_
     command.target = command.source = memory::GaLayout(3).segment_start(2, 0, 1);
     command.operand = 77;
     AwaitedEntry entry(segment.slot(1));
-    entry.tell(AwaitedCall::fetch, 1'000'000'000, &command);
+    const PublicCall call("acp_insert_list");
+    entry.tell(WaitFor::result, 1'000'000'000, &command);
     const auto sent = doing_from(to_words(look_at(segment, 1, 2'500'000'000)));
     ASSERT_TRUE(sent.has_value());
     const auto name_of_77 = [](std::uint32_t number) -> std::string_view {
         return number == 77 ? "an insertion" : "";
     };
-    const std::string start = "rank 1 waits in a call of several steps for 1.5 s: ";
+    const std::string start = "rank 1 waits in acp_insert_list for 1.5 s: ";
     EXPECT_EQ(describe({*sent}, name_of_77), (Lines{start + "an insertion on memory of rank 2"}));
     EXPECT_EQ(describe({*sent}), (Lines{start + "operation 77 on memory of rank 2"}));
 }
@@ -173,7 +213,8 @@ TEST(AwaitedTest, a_command_of_a_plain_pointer_is_shown_by_its_call_and_the_poin
         const memory::Command command{memory::Operation::copy,       0,   is_get ? pointer : there,
                                       is_get ? there : pointer,      400, 0,
                                       memory::Command::note(call, 7)};
-        entry.tell(AwaitedCall::complete, 1'000'000'000, &command);
+        const PublicCall public_call("acp_complete");
+        entry.tell(WaitFor::command, 1'000'000'000, &command);
         const Doing seen = look_at(segment, 1, 2'500'000'000);
         EXPECT_EQ(doing_from(to_words(seen)), seen);
         return describe({seen}).at(0);
@@ -192,55 +233,56 @@ TEST(AwaitedTest, a_command_of_a_plain_pointer_is_shown_by_its_call_and_the_poin
                                            " to its memory at 0x7ffd12345678");
 }
 
-TEST(AwaitedTest, a_wait_for_a_partner_is_shown_with_the_partner_s_missing_call) {
-    const auto told = [](AwaitedCall call, std::uint32_t rank, std::uint8_t width) {
-        Doing one = doing(rank, SlotState::joined, 0, call);
+TEST(AwaitedTest, a_wait_for_a_partner_is_shown_with_the_partner_s_missing_action) {
+    const auto told = [](std::uint32_t rank, const char* text) {
+        Doing one = waiting(rank, WaitFor::partner, "acp_wait_ch");
         one.source_rank = 1;
         one.target_rank = 2;
-        one.command.width = width;
+        one.text = text;
+        EXPECT_EQ(doing_from(to_words(one)), one);
         return describe({one}).at(0);
     };
-    EXPECT_EQ(told(AwaitedCall::send_ch, 1, 0),
-              "rank 1 waits in acp_send_ch for 1.5 s: to send to rank 2");
-    EXPECT_EQ(told(AwaitedCall::recv_ch, 2, 0),
-              "rank 2 waits in acp_recv_ch for 1.5 s: for a message from rank 1");
-    EXPECT_EQ(told(AwaitedCall::wait_ch, 2, awaited_free_width),
-              "rank 2 waits in acp_wait_ch for 1.5 s: for rank 1 to free the channel too");
-    EXPECT_EQ(told(AwaitedCall::connect_segbuf, 2, 0),
-              "rank 2 waits in acp_connect_segbuf for 1.5 s: for rank 1 to make its end");
-    EXPECT_EQ(told(AwaitedCall::free_segbuf, 1, 0),
-              "rank 1 waits in acp_free_segbuf for 1.5 s: for rank 2 to disconnect too");
-    EXPECT_EQ(told(AwaitedCall::wait_pm, 2, 0),
-              "rank 2 waits in acp_wait_pm for 1.5 s: for a message from any rank");
-    EXPECT_EQ(told(AwaitedCall::wait_buffer_pm, 1, 0),
-              "rank 1 waits in acp_wait_buffer_pm for 1.5 s: for rank 2 to receive messages");
+    const std::string start = " waits in acp_wait_ch for 1.5 s: ";
+    EXPECT_EQ(told(1, "to send to rank %"), "rank 1" + start + "to send to rank 2");
+    EXPECT_EQ(told(2, "for a message from rank %"), "rank 2" + start + "for a message from rank 1");
+    EXPECT_EQ(told(2, "for a message from any rank"),
+              "rank 2" + start + "for a message from any rank");
 }
 
-TEST(AwaitedTest, a_call_on_a_team_is_shown_with_its_name_the_team_and_missing_members) {
+TEST(AwaitedTest, a_wait_for_a_member_is_shown_with_the_call_on_the_team_and_the_member) {
     const Segment segment = made(3);
     join(segment, 1);
     memory::Command command;
     command.bytes = 800;
-    command.source = awaited_world_team;
+    command.source = awaited_all_ranks;
     command.target = memory::GaLayout(3).segment_start(2, 0, 1);
     AwaitedEntry entry(segment.slot(1));
-    entry.tell(AwaitedCall::team_broadcast, 1'000'000'000, &command);
-    Doing seen = look_at(segment, 1, 2'500'000'000);
-    EXPECT_EQ(doing_from(to_words(seen)), seen);
-    EXPECT_EQ(describe({seen}), (Lines{"rank 1 waits in acp_broadcast_team of 800 bytes on the "
-                                       "team of all ranks for 1.5 s: for rank 2"}));
+    const auto shown = [&](const char* call, const char* text) {
+        const PublicCall public_call(call);
+        entry.tell(WaitFor::member, 1'000'000'000, &command, text);
+        const Doing seen = look_at(segment, 1, 2'500'000'000);
+        EXPECT_EQ(doing_from(to_words(seen)), seen);
+        return describe({seen}).at(0);
+    };
+    EXPECT_EQ(shown("acp_broadcast_team", "acp_broadcast_team"),
+              "rank 1 waits in acp_broadcast_team of 800 bytes on the team of all ranks for 1.5 s: "
+              "for rank 2");
+    EXPECT_EQ(shown("acp_wait_team", "acp_nbbroadcast_team"),
+              "rank 1 waits in acp_wait_team for 1.5 s: acp_nbbroadcast_team of 800 bytes on the "
+              "team of all ranks: for rank 2");
     command.bytes = 0;
     command.source = 0x123456789abcdef0;
-    entry.tell(AwaitedCall::team_sync, 1'000'000'000, &command);
-    seen = look_at(segment, 1, 2'500'000'000);
-    EXPECT_EQ(describe({seen}),
-              (Lines{"rank 1 waits in acp_sync_team on team 0xbcdef0 for 1.5 s: for rank 2"}));
-    command.width = awaited_non_blocking_width;
-    entry.tell(AwaitedCall::team_sync, 1'000'000'000, &command);
-    seen = look_at(segment, 1, 2'500'000'000);
-    EXPECT_EQ(doing_from(to_words(seen)), seen);
-    EXPECT_EQ(describe({seen}),
-              (Lines{"rank 1 waits in acp_nbsync_team on team 0xbcdef0 for 1.5 s: for rank 2"}));
+    EXPECT_EQ(shown("acp_wait_plan", ""),
+              "rank 1 waits in acp_wait_plan on team 0xbcdef0 for 1.5 s: for rank 2");
+}
+
+TEST(AwaitedTest, a_wait_for_room_is_shown_with_the_oldest_command) {
+    Doing one = waiting(0, WaitFor::room, "acp_copy");
+    one.command.bytes = 8;
+    one.target_rank = 1;
+    EXPECT_EQ(describe({one}).at(0),
+              "rank 0 waits in acp_copy for 1.5 s: for room for one more command, the oldest is "
+              "acp_copy of 8 bytes from rank 0 (0x0) to rank 1 (0x0)");
 }
 
 TEST(AwaitedTest, unreported_failures_are_read_and_described) {
@@ -265,73 +307,71 @@ TEST(AwaitedTest, of_two_waiting_threads_the_second_is_shown_when_the_first_has_
     AwaitedEntry second(segment.slot(0));
     {
         AwaitedEntry first(segment.slot(0));
-        first.tell(AwaitedCall::sync, 1000, nullptr);
-        second.tell(AwaitedCall::wait, 2000, nullptr);
-        EXPECT_EQ(look_at(segment, 0, 3000).call, AwaitedCall::sync);
+        first.tell(WaitFor::meeting, 1000, nullptr);
+        second.tell(WaitFor::command, 2000, nullptr);
+        EXPECT_EQ(look_at(segment, 0, 3000).what, WaitFor::meeting);
     }
-    EXPECT_EQ(look_at(segment, 0, 3000).call, AwaitedCall::none);
-    second.tell(AwaitedCall::wait, 2000, nullptr);
-    EXPECT_EQ(look_at(segment, 0, 3000).call, AwaitedCall::wait);
+    EXPECT_EQ(look_at(segment, 0, 3000).what, WaitFor::nothing);
+    second.tell(WaitFor::command, 2000, nullptr);
+    EXPECT_EQ(look_at(segment, 0, 3000).what, WaitFor::command);
 }
 
 TEST(AwaitedTest, an_entry_whose_writer_died_within_is_not_believed) {
     const Segment segment = made(1);
     join(segment, 0);
     AwaitedEntry entry(segment.slot(0));
-    entry.tell(AwaitedCall::sync, 1000, nullptr);
+    entry.tell(WaitFor::meeting, 1000, nullptr);
     segment.slot(0).awaited.turn.fetch_add(1, std::memory_order_relaxed);
-    EXPECT_EQ(look_at(segment, 0, 3000).call, AwaitedCall::none);
+    EXPECT_EQ(look_at(segment, 0, 3000).what, WaitFor::nothing);
     segment.slot(0).awaited.turn.fetch_add(1, std::memory_order_relaxed);
 }
 
 TEST(AwaitedTest, words_that_are_no_doing_are_refused) {
-    ASSERT_TRUE(doing_from("0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 ."));
+    ASSERT_TRUE(doing_from("0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 .||"));
     for (const char* words :
-         {"", ".", "1 2 3", "0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 .", "0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 .",
-          "0 1 0 0 0 99 0 0 0 0 0 0 0 0 0 .", "0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
-          "0 1 0 0 0 0 0 0 0 0 0 0 0 99 0 .", "-1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 ."}) {
+         {"", ".", "1 2 3", "0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 .||",
+          "0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 .||", "0 1 0 0 0 99 0 0 0 0 0 0 0 0 0 .||",
+          "0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 .",
+          "0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 .acp_wait|", "0 1 0 0 0 0 0 0 0 0 0 0 0 99 0 .||",
+          "-1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 .||"}) {
         EXPECT_FALSE(doing_from(words)) << words;
     }
 }
 
 TEST(AwaitedTest, ranks_in_a_barrier_are_shown_with_the_missing_ranks) {
-    const auto joined = SlotState::joined;
     EXPECT_EQ(
-        describe({doing(3, joined, 5, AwaitedCall::sync), doing(0, joined, 5, AwaitedCall::sync),
-                  doing(1, joined, 5, AwaitedCall::finalize),
-                  doing(2, joined, 4, AwaitedCall::none)}),
-        (Lines{"ranks 0,3 wait in acp_sync for 1.5 s; not there yet: rank 2",
-               "rank 1 waits in acp_finalize for 1.5 s; not there yet: rank 2",
+        describe({waiting(3, WaitFor::meeting, "acp_sync", 5),
+                  waiting(0, WaitFor::meeting, "acp_sync", 5),
+                  waiting(1, WaitFor::meeting, "acp_finalize", 5), idle(2, SlotState::joined, 4)}),
+        (Lines{"rank 1 waits in acp_finalize for 1.5 s; not there yet: rank 2",
+               "ranks 0,3 wait in acp_sync for 1.5 s; not there yet: rank 2",
                "rank 2: no wait in a call of ACP"}));
 }
 
 TEST(AwaitedTest, stopped_ranks_are_shown_in_any_state) {
-    const auto joined = SlotState::joined;
-    Doing waiting = doing(0, joined, 5, AwaitedCall::sync);
-    Doing working = doing(1, joined, 5, AwaitedCall::none);
-    waiting.is_stopped = working.is_stopped = true;
+    Doing sleeping = waiting(0, WaitFor::meeting, "acp_sync", 5);
+    Doing working = idle(1, SlotState::joined, 5);
+    sleeping.is_stopped = working.is_stopped = true;
     EXPECT_EQ(doing_from(to_words(working)), working);
-    EXPECT_EQ(describe({waiting, working}).back(),
+    EXPECT_EQ(describe({sleeping, working}).back(),
               "ranks 0-1 are stopped (by a signal, or by a debugger)");
     working.is_stopped = false;
-    EXPECT_EQ(describe({waiting, working}).back(),
+    EXPECT_EQ(describe({sleeping, working}).back(),
               "rank 0 is stopped (by a signal, or by a debugger)");
 }
 
 TEST(AwaitedTest, barrier_numbers_may_wrap) {
-    const auto joined = SlotState::joined;
     EXPECT_EQ(
-        describe({doing(0, joined, 0, AwaitedCall::sync), doing(1, joined, ~0U, AwaitedCall::none)})
+        describe({waiting(0, WaitFor::meeting, "acp_sync", 0), idle(1, SlotState::joined, ~0U)})
             .front(),
         "rank 0 waits in acp_sync for 1.5 s; not there yet: rank 1");
 }
 
 TEST(AwaitedTest, a_job_of_programs_that_never_join_has_no_text) {
-    EXPECT_TRUE(describe({doing(0, SlotState::empty, 0, AwaitedCall::none)}).empty());
+    EXPECT_TRUE(describe({idle(0, SlotState::empty, 0)}).empty());
     EXPECT_EQ(
-        describe({doing(0, SlotState::empty, 0, AwaitedCall::none),
-                  doing(1, SlotState::left, 2, AwaitedCall::none),
-                  doing(2, SlotState::dead, 2, AwaitedCall::none)}),
+        describe({idle(0, SlotState::empty, 0), idle(1, SlotState::left, 2),
+                  idle(2, SlotState::dead, 2)}),
         (Lines{"rank 0: not called acp_init", "rank 1: left by acp_finalize", "rank 2: ended"}));
 }
 
@@ -339,7 +379,7 @@ TEST(AwaitedTest, many_waits_for_commands_are_counted) {
     for (const std::uint32_t beyond : {0U, 1U}) {
         std::vector<Doing> all;
         for (std::uint32_t rank = 0; rank < described_commands_max + beyond; ++rank) {
-            all.push_back(doing(rank, SlotState::joined, 0, AwaitedCall::complete));
+            all.push_back(waiting(rank, WaitFor::command, "acp_complete"));
         }
         const Lines lines = describe(std::move(all));
         ASSERT_EQ(lines.size(), described_commands_max + beyond);

@@ -15,6 +15,10 @@
 namespace acp::node {
 namespace {
 
+std::string_view name_of_call(std::uint32_t call) {
+    return call == OwnMeetings::no_call ? "acp_none" : "acp_seventh";
+}
+
 class OwnMeetingsTest : public testing::Test {
 protected:
     OwnMeetingsTest() {
@@ -38,7 +42,7 @@ protected:
 
     std::vector<Segment> segments_ = test::make_nodes({1, 1});
     Member member_{segments_[0].share(), 0};
-    OwnMeetings meetings_{segments_[0]};
+    OwnMeetings meetings_{segments_[0], name_of_call};
     std::optional<OwnMeetings::Words> brought_;
     std::thread thread_;
     base::Status status_;
@@ -99,8 +103,8 @@ TEST_F(OwnMeetingsTest, one_poll_sends_this_nodes_part_and_none_follows_the_end)
 
 TEST_F(OwnMeetingsTest, ranks_that_make_different_calls_fail) {
     begin();
-    OwnMeetings other(segments_[1]);
-    other.ask(1, AwaitedCall::reset);
+    OwnMeetings other(segments_[1], name_of_call);
+    other.ask(1, 7);
     const auto of_other = other.take();
     ASSERT_TRUE(of_other.has_value());
     OwnMeetings::Words least{};
@@ -110,7 +114,7 @@ TEST_F(OwnMeetingsTest, ranks_that_make_different_calls_fail) {
     meetings_.finish(least);
     const auto status = end();
     EXPECT_EQ(status.code(), base::Code::state);
-    EXPECT_NE(status.message().find("some ranks have called acp_sync and some acp_reset"),
+    EXPECT_NE(status.message().find("some ranks have called acp_none and some acp_seventh"),
               std::string::npos)
         << status.message();
     begin();  // The next meeting may begin.

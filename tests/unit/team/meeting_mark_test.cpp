@@ -8,32 +8,37 @@
 namespace acp::team {
 namespace {
 
-using node::AwaitedCall;
-
-TEST(ShownMeetingTest, each_call_is_another_word_with_its_name) {
-    const ShownMeeting first = ShownMeeting(0).next(AwaitedCall::sync, false);
-    const ShownMeeting second = first.next(AwaitedCall::none, false).next(AwaitedCall::sync, false);
-    EXPECT_EQ(ShownMeeting(0).call(), AwaitedCall::none);
-    EXPECT_EQ(first.call(), AwaitedCall::sync);
-    EXPECT_EQ(second.call(), AwaitedCall::sync);
+TEST(ShownMeetingTest, each_call_is_another_word) {
+    const ShownMeeting first = ShownMeeting(0).enter(false, false);
+    const ShownMeeting left = first.leave();
+    const ShownMeeting second = left.enter(false, false);
+    EXPECT_FALSE(ShownMeeting(0).is_in_call());
+    EXPECT_TRUE(first.is_in_call());
+    EXPECT_FALSE(left.is_in_call());
+    EXPECT_TRUE(second.is_in_call());
     EXPECT_NE(first.word(), second.word());
-    EXPECT_EQ(first.next(AwaitedCall::create_ws, true).call(), AwaitedCall::create_ws);
 }
 
 TEST(ShownMeetingTest, another_thread_of_either_process_may_make_the_call_but_not_after_the_epoch) {
-    const ShownMeeting none(0);
     for (const bool shows_others : {false, true}) {
         for (const bool waits_with_others : {false, true}) {
-            const auto keeps_waiting = [&](AwaitedCall call) {
-                return none.next(call, shows_others).keeps_waiting(waits_with_others);
-            };
             const bool is_any = shows_others || waits_with_others;
-            EXPECT_EQ(keeps_waiting(AwaitedCall::sync), !is_any);
-            EXPECT_EQ(keeps_waiting(AwaitedCall::register_all), !is_any);
-            EXPECT_TRUE(keeps_waiting(AwaitedCall::finalize));
-            EXPECT_TRUE(keeps_waiting(AwaitedCall::reset));
+            EXPECT_EQ(ShownMeeting(0).enter(false, shows_others).keeps_waiting(waits_with_others),
+                      !is_any);
+            EXPECT_TRUE(ShownMeeting(0).enter(true, shows_others).keeps_waiting(waits_with_others));
         }
     }
+}
+
+TEST(MeetingMarkTest, a_place_shows_the_call_while_the_mark_lives) {
+    BoardMeeting place;
+    {
+        const node::PublicCall call("acp_sync");
+        const MeetingMark mark(&place, false, false);
+        EXPECT_TRUE(ShownMeeting(place.word.load()).is_in_call());
+        EXPECT_EQ(place.call.load(), "acp_sync");
+    }
+    EXPECT_FALSE(ShownMeeting(place.word.load()).is_in_call());
 }
 
 }  // namespace
