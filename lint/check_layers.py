@@ -31,7 +31,7 @@ IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*+(?!::)")
 WORD_OF_IDENTIFIER = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Layers whose name is no word for anything else. The others' names are, in lower layers, words of the field: a node has a
 # list of neighbours, a datagram carries a message.
-TELLING = {"allocator", "dsm", "gma", "launch", "offload", "pm", "sim", "team"}
+TELLING = {"allocator", "dsm", "gma", "launch", "pm", "sim", "team"}
 # The layer of the object that the last word of a call names: of acp_wait_team team. Patterns are compiled and plans freed by
 # collective calls on a team.
 OBJECTS = {"ch": "message", "segbuf": "message", "pm": "pm", "team": "team", "lock": "lock", "pattern": "team",
