@@ -83,9 +83,10 @@ ACP_API int acp_add_recv_pattern(acp_pattern_t pattern, int shift, void* target,
 /* Adds a copy from the caller's memory to an address. The owner of the address adds nothing to its
  * own pattern, but compiles, starts and waits for its plan as often as the caller; the target may
  * be written once the owner has started its plan.
- *   target  `size` bytes of a member: memory of acp_malloc, starter memory, or memory that is
- *           registered from acp_compile_pattern on until the plan is freed
- * Returns 0, or -1: also ACP_ERR_ADDRESS, when no member has that address. */
+ *   target  `size` bytes of a member: memory of acp_malloc, starter memory, or memory that stays
+ *           registered until the plan is freed
+ * Returns 0, or -1: also ACP_ERR_ADDRESS, when no member has that address, ACP_ERR_STALE and
+ * ACP_ERR_PEER. Whether another node's memory is registered is tested by acp_compile_pattern. */
 ACP_API int acp_add_copy_pattern(acp_pattern_t pattern,
                                  acp_ga_t target,
                                  const void* source,

@@ -75,6 +75,13 @@ Status Pattern::add_copy(const local::Space& space,
         return {Code::address,
                 "the target, " + local::Space::range_name(target, bytes) + ", is of no member"};
     }
+    // Memory that is registered on another node is known there alone.
+    local::Place place;
+    const bool is_here = space.is_on_node(static_cast<std::uint32_t>(process));
+    const Code code = is_here                             ? space.find(target, bytes, place)
+                      : space.is_elsewhere(target, bytes) ? Code::ok
+                                                          : Code::address;
+    if (code != Code::ok) return Status(code, "the target is " + space.explain(target, bytes));
     messages_.push_back({PatternMessageKind::copy, *partner, target,
                          static_cast<char*>(const_cast<void*>(source)), bytes, nullptr});
     return {};

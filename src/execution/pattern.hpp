@@ -47,7 +47,8 @@ class Pattern {
 public:
     explicit Pattern(team::Membership members) : members_(std::move(members)) {}
 
-    // Errors of the add functions: argument, limit, address (add_copy: no member owns the target).
+    // Errors of the add functions: argument, limit, address, stale and peer
+    // (add_copy: the target is no memory of a member, no longer, or of one that has left).
     // On an error nothing is added. All throw std::bad_alloc.
     base::Status add_send(int shift, const void* source, std::uint64_t bytes);
     base::Status add_receive(int shift, void* target, std::uint64_t bytes);

@@ -325,6 +325,17 @@ TEST_F(ExchangeTest, bad_messages_are_refused_when_they_are_added) {
                    "2^50");
     expect_refused(acp_add_copy_pattern(pattern_, ACP_GA_NULL, &byte, 1), ACP_ERR_ADDRESS,
                    "no member");
+    for (int rank = 0; rank < procs_; ++rank) {
+        const acp_ga_t starter = acp_query_starter_ga(rank);
+        expect_refused(acp_add_copy_pattern(pattern_, starter, &byte, std::size_t{1} << 36),
+                       ACP_ERR_ADDRESS, "of a segment of");
+    }
+    std::array<char, 64> memory{};
+    const acp_atkey_t key = acp_register_memory(memory.data(), memory.size(), 0);
+    const acp_ga_t address = acp_query_ga(key, memory.data());
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+    expect_refused(acp_add_copy_pattern(pattern_, address, &byte, 1), ACP_ERR_STALE,
+                   "was unregistered");
     expect_refused(acp_add_send_pattern(ACP_PATTERN_NULL, 0, &byte, 1), ACP_ERR_STALE,
                    "no such pattern");
     EXPECT_EQ(acp_create_pattern(ACP_TEAM_NULL), ACP_PATTERN_NULL);
@@ -405,11 +416,14 @@ TEST_F(ExchangeTest, patterns_that_do_not_fit_are_refused_on_all_members) {
                                  sender;
         expect_refusal(ACP_ERR_ARGUMENT, both.c_str());
     }
-    const acp_ga_t start = acp_query_starter_ga(0);
     if (procs_ <= 2) {
-        const auto beyond = static_cast<acp_ga_t>(start + acp_starter_size() - 5);
-        if (rank_ == procs_ - 1) acp_add_copy_pattern(pattern_, beyond, bytes.data(), 10);
-        expect_refusal(ACP_ERR_ADDRESS, "copies to");
+        std::array<char, 64> memory{};
+        const acp_atkey_t key = acp_register_memory(memory.data(), memory.size(), 0);
+        const acp_ga_t address = exchange(acp_query_ga(key, memory.data()))[0];
+        if (rank_ == procs_ - 1) acp_add_copy_pattern(pattern_, address, bytes.data(), 10);
+        sync_ranks();
+        EXPECT_EQ(acp_unregister_memory(key), 0);
+        expect_refusal(ACP_ERR_STALE, "copies to");
     }
 }
 
