@@ -136,19 +136,21 @@ public:
     // Decides in a barrier whether a written page moves: to the node that alone wrote it in two
     // epochs running of those in which it was written. On all nodes alike, for each page that the
     // merged notices say was written. Repeating a decision changes nothing and returns the same.
-    //   writer  a node, or several_nodes
-    //   epoch   of the barrier
+    //   writer    a node, or several_nodes
+    //   epoch     of the barrier
+    //   may_move  false: the page stays, and the writer is a candidate of the next decision
     // Returns whether its home moved to the writer.
     [[nodiscard]] bool decide(PageNumber page,
                               NodeNumber writer,
-                              std::uint64_t epoch) const noexcept {
+                              std::uint64_t epoch,
+                              bool may_move) const noexcept {
         const HomeWord now = read(page);
         if (!now.is_migrating) return false;
         const auto epoch_bits = static_cast<std::uint32_t>(epoch % HomeWord::epochs);
         if (now.epoch == epoch_bits) return now.has_moved;
         HomeWord next = now;
         next.epoch = epoch_bits;
-        next.has_moved = writer == now.last_writer;
+        next.has_moved = may_move && writer == now.last_writer;
         if (next.has_moved) next.home = writer;
         const bool is_candidate = writer != several_nodes && writer != next.home;
         next.last_writer = is_candidate ? writer : no_node;

@@ -6,7 +6,7 @@ import sys
 from plants import Plants
 
 TESTS = [f"tests/unit/pages/{name}_test.cpp" for name in ("difference", "page_word", "page_word_schedule", "sharers", "homes",
-                                                      "notices", "learned", "clock")]
+                                                      "notices", "learned", "clock", "barrier_decision")]
 
 # name: (file, text, instead)
 MUTANTS = {
@@ -56,21 +56,36 @@ MUTANTS = {
     # Sharers.
     "a mark is noted before it is made": ("sharers.hpp", """\
         word(page, node / 64).fetch_or(std::uint64_t{1} << node % 64, std::memory_order_relaxed);
-        // release: the mark; partner: take()
-        marked_[page / 64].fetch_or(std::uint64_t{1} << page % 64, std::memory_order_release);
 """, """\
-        marked_[page / 64].fetch_or(std::uint64_t{1} << page % 64, std::memory_order_release);
+        marked_[page / 64].fetch_or(bit_of(page), std::memory_order_seq_cst);
         word(page, node / 64).fetch_or(std::uint64_t{1} << node % 64, std::memory_order_relaxed);
+        if (page < pages_) return take_->load(std::memory_order_seq_cst);
 """),
-    "a taken mark stays": ("sharers.hpp", "word(page, i).exchange(0, std::memory_order_relaxed);", "word(page, i).load(std::memory_order_relaxed);"),
-    "marks are taken by a load and a store": ("sharers.hpp", "            std::uint64_t bits = word(page, i).exchange(0, std::memory_order_relaxed);\n",
-        "            std::uint64_t bits = word(page, i).load(std::memory_order_relaxed);\n            word(page, i).store(0, std::memory_order_relaxed);\n"),
+    "a mark asks before it is made whether it is late": ("sharers.hpp", """\
+        word(page, node / 64).fetch_or(std::uint64_t{1} << node % 64, std::memory_order_relaxed);
+""", """\
+        const std::uint64_t take = take_->load(std::memory_order_seq_cst);
+        word(page, node / 64).fetch_or(std::uint64_t{1} << node % 64, std::memory_order_relaxed);
+        marked_[page / 64].fetch_or(bit_of(page), std::memory_order_seq_cst);
+        if (page < pages_) return take;
+"""),
+    "a take begins behind its marks": ("sharers.hpp", "        take_->store(epoch, std::memory_order_seq_cst);\n",
+        "        take_->store(epoch, std::memory_order_relaxed);\n"),
+    "a taken mark stays": ("sharers.hpp", "            word(page, i).fetch_and(~bits, std::memory_order_relaxed);\n", ""),
+    "marks are taken by a load and a store": ("sharers.hpp", "word(page, i).fetch_and(~bits, std::memory_order_relaxed);",
+        "word(page, i).store(0, std::memory_order_relaxed);"),
+    "a repeated take finds what is marked alone": ("sharers.hpp", "            if (is_repeated) bits = group_bits(group);\n",
+        "            static_cast<void>(is_repeated);\n"),
+    "a taken page is not due": ("sharers.hpp", "if (!is_tracked(page)) {", "if (is_tracked(page)) {"),
+    "a tracked page is due again": ("sharers.hpp", "if (!is_tracked(page)) {", "if (pages_ != 0) {"),
     "a lost page's marks stay": ("sharers.hpp", "            word(page, i).store(0, std::memory_order_relaxed);\n", "            static_cast<void>(i);\n"),
-    "a new home resets its words": ("sharers.hpp", "        // release: the mark; partner: take()\n",
-                                    "        if (node == 2 && words_per_page_ == 1) clear(page);\n"),
+    "a lost page is tracked by its next home": ("sharers.hpp", "        tracked_[page / 64].fetch_and(~bit_of(page), std::memory_order_relaxed);\n", ""),
+    "a new home resets its words": ("sharers.hpp", "        // release: the mark; partner: take(). seq_cst,",
+                                    "        if (node == 2 && words_per_page_ == 1) clear(page);\n        // release: the mark; partner: take(). seq_cst,"),
     "nodes from 64 on share bits": ("sharers.hpp", "word(page, node / 64).fetch_or(", "word(page, 0).fetch_or("),
     # Homes.
-    "a home moves at once": ("homes.hpp", "next.has_moved = writer == now.last_writer;", "next.has_moved = writer != now.home;"),
+    "a home moves at once": ("homes.hpp", "next.has_moved = may_move && writer == now.last_writer;",
+                             "next.has_moved = may_move && writer != now.home;"),
     "a candidate stays beside other writers": ("homes.hpp", "        next.last_writer = is_candidate ? writer : no_node;",
                                                "        if (is_candidate || next.has_moved) next.last_writer = is_candidate ? writer : no_node;"),
     "a repeated decision counts twice": ("homes.hpp", "        if (now.epoch == epoch_bits) return now.has_moved;\n", ""),
@@ -101,6 +116,18 @@ MUTANTS = {
     "a writer without a place is forgotten": ("learned.cpp", "        is_closed_ = true;\n", ""),
     "idle pairs keep their places": ("learned.cpp", "        std::erase_if(sharers_, [](const Sharer& sharer) { return sharer.is_idle(); });\n", ""),
     "pushes with a gap are joined": ("learned.cpp", "            before->first + before->count == run.first) {", "            before->first + before->count <= run.first) {"),
+    # What a barrier decides.
+    "a sole writer drops its copy": ("barrier_decision.hpp", "        if (run.writer == node_) return true;\n", ""),
+    "a sole writer keeps a copy that lacks unnoticed writes": ("barrier_decision.hpp", "is_shared || !stays(page, run, home)", "!stays(page, run, home)"),
+    "a page moves whose home wrote it unnoticed": ("barrier_decision.hpp", "epoch, !is_shared);", "epoch, is_written);"),
+    "an old home stays one": ("barrier_decision.hpp", "            words_.lose_home(page, false);\n", ""),
+    "an old home keeps its copy": ("barrier_decision.hpp", "words_.lose_home(page, false);", "words_.lose_home(page, true);"),
+    "an old home keeps its marks": ("barrier_decision.hpp", "            sharers_.clear(page);\n", ""),
+    "marks are cleared when the page is lost": ("barrier_decision.hpp", "            sharers_.clear(page);\n            words_.lose_home(page, false);\n",
+        "            words_.lose_home(page, false);\n            sharers_.clear(page);\n"),
+    "a page that several wrote is received": ("barrier_decision.hpp", "run.writer == home &&", "run.writer != node_ &&"),
+    "a page without a copy is received": ("barrier_decision.hpp", "words_.read(page).state == PageState::valid;", "words_.read(page).state != PageState::home;"),
+    "a page that is due stays due": ("barrier_decision.hpp", "        sharers_.end_due();\n", ""),
     # The clock.
     "a copy is counted twice": ("clock.hpp", "        if (set(cached_[page / 64], bit_of(page))) {", "        if (set(cached_[page / 64], bit_of(page)) || page == 63) {"),
     "a copy that is gone is counted off": ("clock.hpp", "        if ((before & bit_of(page)) != 0) {", "        if (before != ~std::uint64_t{0}) {"),

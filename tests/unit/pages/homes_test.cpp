@@ -110,7 +110,9 @@ struct Migration : testing::Test {
 
     Migration() { node.table.assign(0, 1, {HomePolicy::block, true}); }
 
-    [[nodiscard]] bool wrote(NodeNumber writer) { return node.table.decide(0, writer, ++epoch); }
+    [[nodiscard]] bool wrote(NodeNumber writer) {
+        return node.table.decide(0, writer, ++epoch, true);
+    }
 
     [[nodiscard]] NodeNumber home() const { return node.table.home(0); }
 };
@@ -138,12 +140,12 @@ TEST_F(Migration, waits_for_two_epochs_running_of_the_same_writer_alone) {
 }
 
 TEST_F(Migration, is_decided_once_in_an_epoch_however_often_it_is_repeated) {
-    EXPECT_FALSE(node.table.decide(0, 2, 1));
-    EXPECT_FALSE(node.table.decide(0, 2, 1)) << "a process repeats what a killed one began";
-    EXPECT_TRUE(node.table.decide(0, 2, 2));
-    EXPECT_TRUE(node.table.decide(0, 2, 2));
+    EXPECT_FALSE(node.table.decide(0, 2, 1, true));
+    EXPECT_FALSE(node.table.decide(0, 2, 1, true)) << "a process repeats what a killed one began";
+    EXPECT_TRUE(node.table.decide(0, 2, 2, true));
+    EXPECT_TRUE(node.table.decide(0, 2, 2, true));
     EXPECT_EQ(home(), 2U);
-    EXPECT_FALSE(node.table.decide(0, 2, 3));
+    EXPECT_FALSE(node.table.decide(0, 2, 3, true));
 }
 
 TEST_F(Migration, is_off_where_the_rule_does_not_say_so) {
@@ -169,7 +171,7 @@ TEST(WrongHomes, are_right_after_the_second_barrier) {
     for (std::uint64_t epoch = 1; epoch <= 2; ++epoch) {
         for (PageNumber page = 0; page < 64; ++page) {
             const auto writer = static_cast<NodeNumber>(page / 16);
-            if (node.table.decide(page, writer, epoch)) ++moves;
+            if (node.table.decide(page, writer, epoch, true)) ++moves;
         }
     }
     EXPECT_EQ(moves, 48U);
@@ -194,11 +196,11 @@ std::vector<bool> decide_all(const HomeTable<>& table,
                              std::uint64_t epoch,
                              std::uint64_t killed_at) {
     for (PageNumber page = 0; page < killed_at; ++page) {
-        (void)table.decide(page, writers[page], epoch);
+        (void)table.decide(page, writers[page], epoch, true);
     }
     std::vector<bool> moved;
     for (PageNumber page = 0; page < written_pages; ++page) {
-        moved.push_back(table.decide(page, writers[page], epoch));
+        moved.push_back(table.decide(page, writers[page], epoch, true));
     }
     return moved;
 }

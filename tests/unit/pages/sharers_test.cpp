@@ -3,6 +3,7 @@
 // mark and the home that takes, nor when the home of a page moves.
 #include "pages/sharers.hpp"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <set>
 #include <utility>
@@ -23,9 +24,15 @@ struct SharersOf {
         : memory(Sharers<Atomic>::bytes(pages, nodes) / sizeof(std::uint64_t)),
           sharers(memory.data(), pages, nodes) {}
 
+    // The next barrier's take.
     Marks take() {
+        ++epoch;
+        return take_again();
+    }
+
+    Marks take_again() {
         Marks marks;
-        sharers.take([&](PageNumber page, NodeNumber node) {
+        sharers.take(epoch, [&](PageNumber page, NodeNumber node) {
             EXPECT_TRUE(marks.emplace(page, node).second) << "taken twice";
         });
         return marks;
@@ -33,6 +40,7 @@ struct SharersOf {
 
     std::vector<Atomic<std::uint64_t>> memory;
     Sharers<Atomic> sharers;
+    std::uint64_t epoch = 0;
 };
 
 class SharersOfNodes : public testing::TestWithParam<NodeNumber> {};
@@ -81,6 +89,78 @@ TEST(Sharers, are_not_lost_between_nodes_that_mark_and_a_home_that_takes) {
         EXPECT_EQ(sched::run(options, {mark(0), mark(1), mark(2), take}).failure, "");
         taken.merge(home.take());
         EXPECT_EQ(taken, (Marks{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}}));
+    });
+}
+
+// A fetching node is in the epoch of the barrier that the home may take marks for.
+TEST(Sharers, that_mark_too_late_for_a_take_know_it) {
+    std::uint32_t late = 0;
+    sched::for_each_seed(4000, [&](std::uint64_t seed) {
+        SharersOf<sched::Atomic> home(2, 3);
+        Marks taken;
+        std::array<bool, 3> is_late{};
+        const auto mark = [&](NodeNumber node) {
+            return [&, node] { is_late[node] = home.sharers.mark(node % 2, node) >= 1; };
+        };
+        const auto take = [&] { taken = home.take(); };
+        sched::Options options;
+        options.seed = seed;
+        EXPECT_EQ(sched::run(options, {mark(0), mark(1), mark(2), take}).failure, "");
+        for (NodeNumber node = 0; node < 3; ++node) {
+            EXPECT_TRUE(is_late[node] || taken.contains({node % 2, node})) << node;
+            late += is_late[node] ? 1U : 0U;
+        }
+    });
+    EXPECT_GT(late, 1000U);
+}
+
+using Pages = std::vector<PageNumber>;
+
+Pages due_of(const Sharers<>& sharers) {
+    Pages due;
+    sharers.for_each_due([&](PageNumber page) { due.push_back(page); });
+    return due;
+}
+
+TEST(Sharers, of_a_page_that_its_home_did_not_track_make_it_due_until_its_notice_is_exchanged) {
+    SharersOf<std::atomic> home(70, 2);
+    home.sharers.mark(69, 1);
+    EXPECT_EQ(due_of(home.sharers), Pages{}) << "not before the home takes the mark";
+    EXPECT_FALSE(home.sharers.is_tracked(69));
+    (void)home.take();
+    EXPECT_EQ(due_of(home.sharers), Pages{69});
+    EXPECT_TRUE(home.sharers.is_tracked(69));
+    home.sharers.end_due();
+    EXPECT_EQ(due_of(home.sharers), Pages{});
+}
+
+TEST(Sharers, of_a_tracked_page_do_not_make_it_due_again_until_its_home_has_lost_it) {
+    SharersOf<std::atomic> home(70, 2);
+    home.sharers.mark(69, 1);
+    (void)home.take();
+    home.sharers.end_due();
+    home.sharers.mark(69, 0);
+    EXPECT_EQ(home.take(), (Marks{{69, 0}}));
+    EXPECT_EQ(due_of(home.sharers), Pages{});
+    home.sharers.clear(69);
+    EXPECT_FALSE(home.sharers.is_tracked(69));
+}
+
+TEST(Sharers, are_taken_by_the_process_that_repeats_the_take_of_a_killed_one) {
+    sched::for_each_death(0, 60, [](const sched::Options& options) {
+        SharersOf<sched::Atomic> home(2, 66);
+        home.sharers.mark(0, 65);
+        home.sharers.mark(1, 2);
+        Marks taken;
+        const auto note = [&](PageNumber page, NodeNumber node) { taken.emplace(page, node); };
+        const auto victim = [&] { home.sharers.take(1, note); };
+        const sched::Outcome outcome = sched::run(options, {victim});
+        EXPECT_EQ(outcome.failure, "");
+        home.sharers.take(1, note);
+        EXPECT_EQ(taken, (Marks{{0, 65}, {1, 2}}));
+        EXPECT_TRUE(home.sharers.is_tracked(0) && home.sharers.is_tracked(1));
+        EXPECT_FALSE(home.sharers.has(0, 65) || home.sharers.has(1, 2));
+        return outcome.is_victim_hit;
     });
 }
 
