@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this rank believes of the state of each page in its own mapping of the window: one byte a
-// page, private to the rank. The kernel's page table is no substitute (tracker.hpp, rule 1). Knows no
-// system call. Any thread, signal handlers included; no call blocks.
+// What this rank believes of the state of each page in its own mapping of the window: two bytes a
+// page, private to the rank. The kernel's page table is no substitute (tracker.hpp). Knows no system
+// call. Any thread, signal handlers included; no call blocks.
 // Tests: tests/unit/dsm/mapped_pages_test.cpp, under the seeded scheduler.
 //
-// Transitions. F: a fault's handler; B: the rank's thread in a barrier.
-//   absent -> protected | written | untracked   F, after the bytes are here and before they are mapped
-//   protected -> written                        F (sync, protect), or a repeated fault (async)
-//   written -> protected                        B, harvest
+// Transitions. F: a fault's handler; B: the rank's thread in a barrier; E: an eviction.
+//   absent -> protected | written | untracked   F: map(), before the system call that maps the page
+//   protected -> written                        F: admit_write(), before the page becomes writable
+//   written -> protected                        B, harvest, before the page becomes read-only
 //   untracked -> protected                      B, a home that another node caches now
-//   any -> absent                               B, or the eviction of one page
-// F stores the state before the system call that maps the page: if the thread is stopped between the
-// two, another thread's fault sees "mapped" and maps the page again as written, which is safe.
+//   mapped -> absent                            B, or E by try_drop()
+// So a page that the kernel lets a thread write is never called protected: of a write that no fault
+// reports the state knows already.
+//
+// A fault and an eviction of one page by two threads of the rank: the fault enters the page, then
+// reads the page word and maps the page; the eviction holds the page word, then drops the page here
+// unless a thread has entered it. With the fence of each between its two steps either the fault
+// finds the word held, and waits, or the eviction finds the page entered, and fails.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <vector>
+
+#include "base/assert.hpp"
+#include "base/fence.hpp"
 
 #include "pages/page.hpp"
 
@@ -24,37 +32,102 @@ namespace acp::dsm {
 
 enum class MappedState : std::uint8_t { absent, is_protected, written, untracked };
 
-template <template <class> class Atomic = std::atomic>
+struct ProcessorFence {
+    static void order() noexcept { base::fence(std::memory_order_seq_cst); }
+};
+
+template <template <class> class Atomic = std::atomic, typename Fence = ProcessorFence>
 class MappedPages {
 public:
-    explicit MappedPages(std::uint64_t pages) : states_(pages) {}
+    // All pages are absent.
+    explicit MappedPages(std::uint64_t pages) : words_(pages) {}
 
+    [[nodiscard]] std::uint64_t pages() const noexcept { return words_.size(); }
+
+    // relaxed, here and below: the page word orders the bytes of the page, and the system calls
+    // order its mapping
     [[nodiscard]] MappedState state(pages::PageNumber page) const noexcept {
-        // relaxed: the page word orders the bytes; this byte only chooses a repair
-        return states_[page].load(std::memory_order_relaxed);
+        return state_of(words_[page].load(std::memory_order_relaxed));
     }
 
-    // A fault maps the page. Returns the state before: not absent means that the kernel unmapped it,
-    // or that another thread maps it now; the state is `written` then.
-    MappedState begin_map(pages::PageNumber page, MappedState as) noexcept {
-        MappedState before = MappedState::absent;
-        // relaxed: as in state()
-        if (states_[page].compare_exchange_strong(before, as, std::memory_order_relaxed)) {
-            return MappedState::absent;
-        }
-        if (before != MappedState::untracked) {
-            states_[page].store(MappedState::written, std::memory_order_relaxed);
-        }
-        return before;
+    // --- In a fault
+
+    // Keeps evictions away from the page until leave(). Up to 16,383 threads at once. Before the
+    // caller reads the page word.
+    void enter(pages::PageNumber page) noexcept {
+        const std::uint16_t before = words_[page].fetch_add(one_thread, std::memory_order_relaxed);
+        ACP_ASSERT(before < threads_limit);
+        Fence::order();  // partner: try_drop()
     }
 
-    // In a barrier, or for a page that the caller alone has mapped.
+    // release: the page is mapped; partner: try_drop()
+    void leave(pages::PageNumber page) noexcept {
+        words_[page].fetch_add(static_cast<std::uint16_t>(-one_thread), std::memory_order_release);
+    }
+
+    // An absent page gets the state `as`, any other page keeps its own. Returns the state before.
+    MappedState map(pages::PageNumber page, MappedState as) noexcept {
+        return change(page,
+                      [as](MappedState now) { return now == MappedState::absent ? as : now; });
+    }
+
+    // A protected page becomes a written one, any other page keeps its state. Returns the state
+    // before.
+    MappedState admit_write(pages::PageNumber page) noexcept {
+        return change(page, [](MappedState now) {
+            return now == MappedState::is_protected ? MappedState::written : now;
+        });
+    }
+
+    // --- In an eviction
+
+    // The page becomes absent; the caller holds the page word, and removes the mapping afterwards.
+    // Returns false, and changes nothing, if a thread has entered the page.
+    [[nodiscard]] bool try_drop(pages::PageNumber page) noexcept {
+        Fence::order();  // partner: enter()
+        std::uint16_t seen = words_[page].load(std::memory_order_relaxed);
+        while (seen < one_thread) {
+            // acquire: the mapping that a fault has made; partner: leave()
+            if (words_[page].compare_exchange_strong(seen, 0, std::memory_order_acquire,
+                                                     std::memory_order_relaxed)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // --- In a barrier, where no thread of the rank touches the window
+
     void set(pages::PageNumber page, MappedState state) noexcept {
-        states_[page].store(state, std::memory_order_relaxed);
+        words_[page].store(static_cast<std::uint16_t>(state), std::memory_order_relaxed);
     }
 
 private:
-    std::vector<Atomic<MappedState>> states_;
+    // The state in the two low bits, and the number of threads that have entered above them.
+    static constexpr std::uint16_t one_thread = 4;
+    static constexpr std::uint16_t threads_limit = 0xfffc;
+
+    [[nodiscard]] static constexpr MappedState state_of(std::uint16_t word) noexcept {
+        return static_cast<MappedState>(word & 3);
+    }
+
+    template <typename Next>
+    MappedState change(pages::PageNumber page, const Next& next_of) noexcept {
+        std::uint16_t seen = words_[page].load(std::memory_order_relaxed);
+        for (;;) {
+            const MappedState now = state_of(seen);
+            const MappedState next = next_of(now);
+            if (next == now) return now;
+            const auto word =
+                static_cast<std::uint16_t>((seen & ~3U) | static_cast<unsigned>(next));
+            if (words_[page].compare_exchange_strong(seen, word, std::memory_order_relaxed,
+                                                     std::memory_order_relaxed)) {
+                return now;
+            }
+        }
+    }
+
+    std::vector<Atomic<std::uint16_t>> words_;
 };
 
 }  // namespace acp::dsm
