@@ -43,6 +43,22 @@ Status check_whole_pages(const void* address, std::uint64_t bytes, std::uint64_t
                                 std::to_string(page_bytes()) + ", and bytes not 0"};
 }
 
+// Makes a range inaccessible in which nothing is mapped. Kernels before Linux 4.17 take the address
+// for a hint. Errors: state (the range is in use).
+Status claim_range(
+    std::uintptr_t address, std::uint64_t bytes, int flags, int fd, std::uint64_t offset) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the caller chose a number
+    void* const wanted = reinterpret_cast<void*>(address);
+    if (Status status = check_whole_pages(wanted, bytes, offset); !status.is_ok()) return status;
+    void* const got =
+        mmap(wanted, bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, fd, static_cast<off_t>(offset));
+    if (got == wanted) return {};
+    const int error = got == MAP_FAILED ? errno : EEXIST;
+    if (got != MAP_FAILED) munmap(got, bytes);
+    if (error != EEXIST) return map_failure(error, bytes);
+    return {Code::state, "a part of the range is in use"};
+}
+
 Status map_over(void* address, std::uint64_t bytes, int flags, int fd, std::uint64_t offset) {
     if (Status status = check_whole_pages(address, bytes, offset); !status.is_ok()) return status;
     void* got = mmap(address, bytes, read_write, flags | MAP_FIXED, fd, static_cast<off_t>(offset));
@@ -57,6 +73,21 @@ Result<Mapping> Mapping::map_shared(int fd, std::uint64_t bytes) {
 
 Result<Mapping> Mapping::map_shared_read_only(int fd, std::uint64_t bytes) {
     return map(fd, bytes, MAP_SHARED, PROT_READ);
+}
+
+Result<Mapping> Mapping::map_shared_at(std::uintptr_t address,
+                                       std::uint64_t bytes,
+                                       int fd,
+                                       std::uint64_t offset) {
+    if (Status status = claim_range(address, bytes, MAP_SHARED, fd, offset); !status.is_ok())
+        return status;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the caller chose a number
+    Mapping made(reinterpret_cast<char*>(address), bytes);
+    if (madvise(made.data(), bytes, MADV_DONTFORK) != 0)
+        return system_failure("madvise(MADV_DONTFORK)", errno, std::to_string(bytes) + " bytes");
+    leave_out_of_core_dumps(made.data(), bytes);
+    if (mprotect(made.data(), bytes, read_write) == 0) return made;
+    return system_failure("mprotect", errno, std::to_string(bytes) + " bytes");
 }
 
 Result<Mapping> Mapping::map_anonymous(std::uint64_t bytes) {
@@ -82,6 +113,14 @@ void Mapping::unmap() noexcept {
     if (data_ != nullptr) munmap(data_, bytes_);
     data_ = nullptr;
     bytes_ = 0;
+}
+
+Status check_free(std::uintptr_t address, std::uint64_t bytes) {
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (Status status = claim_range(address, bytes, flags, -1, 0); !status.is_ok()) return status;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the caller chose a number
+    munmap(reinterpret_cast<void*>(address), bytes);
+    return {};
 }
 
 Status map_private_over(void* address, std::uint64_t bytes) {

@@ -26,6 +26,15 @@ public:
     // map_shared() without write access, for a descriptor that may only be read.
     static Result<Mapping> map_shared_read_only(int fd, std::uint64_t bytes);
 
+    // Maps pages of a file at an address of the caller's choice, shared. Children of fork() do not
+    // inherit the mapping, and core dumps leave it out.
+    //   address, bytes, offset  whole pages
+    // Errors: state (the range is in use), as map_shared.
+    static Result<Mapping> map_shared_at(std::uintptr_t address,
+                                         std::uint64_t bytes,
+                                         int fd,
+                                         std::uint64_t offset);
+
     // Maps zeroed private memory, committed at first touch. Errors as map_shared.
     static Result<Mapping> map_anonymous(std::uint64_t bytes);
 
@@ -62,6 +71,9 @@ private:
     char* data_ = nullptr;
     std::uint64_t bytes_ = 0;
 };
+
+// Whether map_shared_at() could map a range now. Errors: as map_shared_at, but for the file.
+Status check_free(std::uintptr_t address, std::uint64_t bytes);
 
 // Replaces the pages of a range by zeroed private ones; the former content is lost for this
 // process.

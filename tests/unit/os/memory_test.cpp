@@ -291,6 +291,33 @@ TEST(Mapping, replaces_whole_pages_only) {
     EXPECT_EQ(data[page_bytes()], 'x');
 }
 
+TEST(Mapping, takes_a_place_where_nothing_is_mapped_and_no_other) {
+    constexpr std::uintptr_t place = 0x2000'0000'0000;
+    const std::uint64_t bytes = 4 * page_bytes();
+    const FileDescriptor file = file_of(bytes);
+    const int fd = file.get();
+    auto plain = Mapping::map_shared(fd, bytes);
+    ASSERT_TRUE(plain.is_ok()) << plain.failure().message();
+    {
+        ASSERT_TRUE(check_free(place, bytes).is_ok());
+        auto placed = Mapping::map_shared_at(place, bytes - page_bytes(), fd, page_bytes());
+        ASSERT_TRUE(placed.is_ok()) << placed.failure().message();
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(placed.value().data()), place);
+        placed.value().data()[5] = 7;
+        EXPECT_EQ(plain.value().data()[page_bytes() + 5], 7);
+
+        EXPECT_EQ(check_free(place, bytes).code(), base::Code::state);
+        EXPECT_EQ(check_free(place - bytes, 2 * bytes).code(), base::Code::state);
+        auto second = Mapping::map_shared_at(place + page_bytes(), bytes, fd, 0);
+        ASSERT_FALSE(second.is_ok());
+        EXPECT_EQ(second.failure().code(), base::Code::state);
+        EXPECT_EQ(placed.value().data()[5], 7);
+    }
+    EXPECT_TRUE(check_free(place, bytes).is_ok());
+    EXPECT_EQ(check_free(place + 1, bytes).code(), base::Code::argument);
+    EXPECT_EQ(check_free(place, std::uint64_t{1} << 60).code(), base::Code::memory);
+}
+
 TEST(FileDescriptor, closes_with_its_last_owner_and_once) {
     int raw = -1;
     {

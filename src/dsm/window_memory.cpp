@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agrees on the place, allocates and maps.
+#include "dsm/window_memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "team/collectives.hpp"
+
+namespace acp::dsm {
+
+namespace {
+
+using base::Code;
+using base::Result;
+using base::Status;
+using memory::GlobalAddress;
+
+// Where nothing lies in programs of any kind, in the order of preference: below the mappings that
+// the kernel places, and above the program and its heap. The sanitizers' shadows cover all but the
+// last two, of which one or both are memory of the program for each of them.
+constexpr std::array<std::uintptr_t, 7> places = {
+    0x1000'0000'0000, 0x2000'0000'0000, 0x3000'0000'0000, 0x4000'0000'0000,
+    0x6800'0000'0000, 0x7e90'0000'0000, 0x0010'0000'0000};
+
+constexpr std::uint64_t all_places = (std::uint64_t{1} << places.size()) - 1;
+
+// What each rank contributes.
+struct Offer {
+    std::uint64_t bytes = 0;   // of the window
+    std::uint64_t places = 0;  // a bit for each place that is free
+    std::uint64_t code = 0;    // of a failure
+    GlobalAddress block = 0;   // a leader's; 0: the heaps of its node have no room
+};
+
+std::string hexadecimal(std::uintptr_t number) {
+    std::string text;
+    for (; number != 0; number >>= 4) text.insert(text.begin(), "0123456789abcdef"[number & 15]);
+    return "0x" + text;
+}
+
+struct Opened {
+    GlobalAddress own_block = 0;
+    os::Mapping tracked;
+    WindowPlaces places;
+};
+
+// One call of open(), on one rank.
+class Opening {
+public:
+    Opening(team::Team& team,
+            data::Allocator& allocator,
+            const node::Segment& segment,
+            const WindowPlan& plan)
+        : team_(team),
+          members_(team.members()),
+          allocator_(allocator),
+          segment_(segment),
+          plan_(plan),
+          layout_(
+              WindowLayout::of(plan.bytes / pages::page_bytes, members_.nodes(), plan.state_bytes)),
+          offers_(members_.size()) {}
+
+    Result<Opened> run() {
+        Status status = prepare();
+        if (!gather(status)) return team_.failure();
+        if (Status refusal = verdict(std::move(status)); !refusal.is_ok())
+            return fail(std::move(refusal));
+        while (const std::uint64_t free = free_everywhere()) {
+            os::Mapping tracked;
+            status = map(free, tracked);
+            if (!gather(status)) return team_.failure();
+            if (Status refusal = verdict(std::move(status)); !refusal.is_ok())
+                return fail(std::move(refusal));
+            if (free_everywhere() == free) return made(std::move(tracked));
+        }
+        return fail(no_place());
+    }
+
+private:
+    Status prepare() {
+        if (os::page_bytes() != pages::page_bytes) {
+            return {Code::unsupported, "shared pages are " + std::to_string(pages::page_bytes) +
+                                           " bytes long, but the pages of this system " +
+                                           std::to_string(os::page_bytes())};
+        }
+        if (!segment_.has_file()) {
+            return {Code::state,
+                    "the descriptor of the node segment is not there any more: a program that "
+                    "closes descriptors must leave those it did not open"};
+        }
+        if (Status status = find_places(); !status.is_ok()) return status;
+        return members_.is_leader() ? allocate() : Status();
+    }
+
+    Status find_places() {
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const Status status = os::check_free(places[i], plan_.bytes);
+            if (status.is_ok()) {
+                own_.places |= std::uint64_t{1} << i;
+            } else if (status.code() != Code::state) {
+                return {status.code(), std::string(status.message())};
+            }
+        }
+        return {};
+    }
+
+    // At the first of the free places. If this rank uses it by now, offers the others.
+    Status map(std::uint64_t free, os::Mapping& tracked) {
+        const auto place = places[static_cast<std::size_t>(std::countr_zero(free))];
+        auto mapped =
+            os::Mapping::map_shared_at(place, plan_.bytes, segment_.file(), offset_of_block());
+        own_.places = mapped.is_ok() ? free : free & (free - 1);
+        if (mapped.is_ok()) {
+            tracked = std::move(mapped).value();
+            return {};
+        }
+        if (mapped.failure().code() == Code::state) return {};
+        return std::move(mapped).failure();
+    }
+
+    // In the first heap of the node that has room.
+    Status allocate() {
+        for (const std::uint32_t rank : members_.near()) {
+            auto block = allocator_.allocate(members_.process(rank), layout_.bytes,
+                                             pages::page_bytes, allocator::BlockOwner::separate);
+            if (block.is_ok()) {
+                own_.block = block.value();
+                return allocator_.clear(own_.block, layout_.bytes);
+            }
+            if (block.failure().code() != Code::memory) return std::move(block).failure();
+        }
+        return {};  // verdict() has the words
+    }
+
+    bool gather(const Status& status) {
+        own_.bytes = plan_.bytes;
+        own_.code = static_cast<std::uint64_t>(status.code());
+        return team::all_gather(team_, reinterpret_cast<const char*>(&own_),
+                                reinterpret_cast<char*>(offers_.data()), sizeof own_);
+    }
+
+    // The first failure of any rank, in the same words on all of them but the one that failed.
+    Status verdict(Status own) const {
+        for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+            if (offers_[rank].bytes == offers_[0].bytes) continue;
+            return {Code::argument, "rank 0 asks for " + std::to_string(offers_[0].bytes) +
+                                        " bytes of shared pages, and rank " + std::to_string(rank) +
+                                        " for " + std::to_string(offers_[rank].bytes) +
+                                        ": all ranks give the same size"};
+        }
+        if (!own.is_ok()) return own;
+        for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+            if (offers_[rank].code == 0) continue;
+            const auto code = static_cast<Code>(offers_[rank].code);
+            return {code, "rank " + std::to_string(rank) + " cannot open the shared pages (" +
+                              base::phrase(code) + "), and has the reason in its own message"};
+        }
+        for (std::uint32_t node = 0; node < members_.nodes(); ++node)
+            if (block_of(node) == 0) return no_room(node);
+        return {};
+    }
+
+    Status no_room(std::uint32_t node) const {
+        return {Code::memory,
+                std::to_string(plan_.bytes) + " bytes of shared pages take " +
+                    std::to_string(layout_.bytes) +
+                    " bytes of one heap of each node, which no heap of node " +
+                    std::to_string(node) + " (rank " + std::to_string(members_.leader(node)) +
+                    " and others) has left; enlarge the heaps by --heap-size or ACP_HEAP_SIZE"};
+    }
+
+    [[nodiscard]] std::uint64_t free_everywhere() const noexcept {
+        std::uint64_t free = all_places;
+        for (const Offer& offer : offers_) free &= offer.places;
+        return free;
+    }
+
+    // For each place the first rank that has something there.
+    Status no_place() const {
+        std::string refusals;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const auto has_it = [i](const Offer& offer) { return (offer.places >> i & 1) == 0; };
+            const auto refused = std::find_if(offers_.begin(), offers_.end(), has_it);
+            refusals += (i == 0 ? "at " : ", at ") + hexadecimal(places[i]) + " rank " +
+                        std::to_string(refused - offers_.begin());
+        }
+        return {Code::limit, "no range of " + std::to_string(plan_.bytes) +
+                                 " bytes of addresses is free on all ranks; in use are those " +
+                                 refusals};
+    }
+
+    Status fail(Status status) {
+        if (own_.block != 0) (void)allocator_.free(own_.block, allocator::BlockOwner::separate);
+        return status;
+    }
+
+    [[nodiscard]] GlobalAddress block_of(std::uint32_t node) const noexcept {
+        return offers_[members_.leader(node)].block;
+    }
+
+    [[nodiscard]] char* own_block() const noexcept {
+        const GlobalAddress block = block_of(members_.own_node());
+        for (const std::uint32_t rank : members_.near()) {
+            const std::uint32_t process = members_.process(rank);
+            const std::uint64_t offset = block - allocator_.start_of(process);
+            if (offset >= segment_.shape().heap_bytes) continue;
+            return segment_.claimed(process - segment_.shape().first_process, node::heap_blocks) +
+                   offset;
+        }
+        return nullptr;
+    }
+
+    [[nodiscard]] std::uint64_t offset_of_block() const noexcept {
+        return static_cast<std::uint64_t>(own_block() - segment_.base());
+    }
+
+    Opened made(os::Mapping tracked) {
+        WindowPlaces found;
+        found.tracked = tracked.data();
+        found.block = own_block();
+        found.pages = plan_.bytes / pages::page_bytes;
+        found.state_bytes = plan_.state_bytes;
+        found.node = members_.own_node();
+        for (std::uint32_t node = 0; node < members_.nodes(); ++node)
+            found.blocks.push_back(block_of(node));
+        return {own_.block, std::move(tracked), std::move(found)};
+    }
+
+    team::Team& team_;
+    const team::Membership& members_;
+    data::Allocator& allocator_;
+    const node::Segment& segment_;
+    const WindowPlan& plan_;
+    WindowLayout layout_;
+    std::vector<Offer> offers_;  // by rank
+    Offer own_;
+};
+
+}  // namespace
+
+WindowMemory::WindowMemory(data::Allocator& allocator,
+                           GlobalAddress own_block,
+                           os::Mapping tracked,
+                           WindowPlaces where)
+    : allocator_(allocator),
+      own_block_(own_block),
+      tracked_(std::move(tracked)),
+      window_(std::move(where)) {}
+
+Result<std::unique_ptr<WindowMemory>> WindowMemory::open(team::Team& team,
+                                                         data::Allocator& allocator,
+                                                         const node::Segment& segment,
+                                                         const WindowPlan& plan) {
+    auto opened = Opening(team, allocator, segment, plan).run();
+    if (!opened.is_ok()) return std::move(opened).failure();
+    Opened found = std::move(opened).value();
+    return std::unique_ptr<WindowMemory>(new WindowMemory(
+        allocator, found.own_block, std::move(found.tracked), std::move(found.places)));
+}
+
+void WindowMemory::free_block() noexcept {
+    if (own_block_ == 0) return;
+    (void)allocator_.free(own_block_, allocator::BlockOwner::separate);
+    own_block_ = 0;
+}
+
+}  // namespace acp::dsm
