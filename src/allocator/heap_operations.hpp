@@ -59,6 +59,11 @@ public:
         return space_.claimed_address(heap_.process(), node::heap_blocks) + block;
     }
 
+    [[nodiscard]] char* memory_of(heap::Offset block) const noexcept {
+        const std::uint32_t slot = space_.slot_of(heap_.process());
+        return space_.segment().claimed(slot, node::heap_blocks) + block;
+    }
+
 private:
     const local::Space& space_;
     std::optional<NodeHeap> own_heap_;

@@ -11,6 +11,7 @@
 #include "allocator/table_operations.hpp"
 #include "operations/leased_put.hpp"
 #include "operations/lock_operations.hpp"
+#include "operations/page_operations.hpp"
 #include "operations/put_signal.hpp"
 
 namespace acp::operations {
@@ -24,6 +25,7 @@ local::OperationTable all_rows() noexcept {
     all.add(put_signal_operations);
     all.add(leased_put_operations);
     all.add(lock_operations);
+    all.add(page_operations);
     all.add(allocator::heap_operations);
     all.add(allocator::table_operations);
     all.add(allocator::directory_operations);

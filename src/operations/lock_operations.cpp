@@ -29,12 +29,6 @@ std::uint64_t bytes_of(std::uint64_t places) noexcept {
     return sizeof(Head) + places * sizeof(Place);
 }
 
-char* memory_at(OwnedLocks& owner, Offset block) noexcept {
-    const local::Space& space = owner.space();
-    const std::uint32_t slot = space.slot_of(owner.heap().heap().process());
-    return space.segment().claimed(slot, node::heap_blocks) + block;
-}
-
 // A lock that an operation has found.
 struct FoundLock {
     Head* head = nullptr;
@@ -51,7 +45,7 @@ Code find(OwnedLocks& owner, std::uint64_t address, FoundLock& found) noexcept {
     const std::uint64_t limit = owner.heap().heap().limit_bytes();
     if (block == heap::no_block || block % alignof(Head) != 0 || block > limit - sizeof(Head))
         return Code::address;
-    auto* const head = reinterpret_cast<Head*>(memory_at(owner, block));
+    auto* const head = reinterpret_cast<Head*>(owner.heap().memory_of(block));
     // acquire: the lock is made; partner: MakeLock::run
     if (head->mark.load(std::memory_order_acquire) != mark_of_lock(address)) return Code::stale;
     const std::uint64_t places = head->places.load(std::memory_order_relaxed);
@@ -157,7 +151,7 @@ Code MakeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
         heap.heap().allocate(heap.thread(), bytes, alignof(Head), allocator::BlockOwner::separate);
     if (block == heap::no_block) return Code::ok;
     reply->lock = heap.address_of(block);
-    make_at(memory_at(owner, block), reply->lock, call->places);
+    make_at(owner.heap().memory_of(block), reply->lock, call->places);
     return Code::ok;
 }
 
@@ -217,7 +211,8 @@ Code FreeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     if (code != Code::ok || reply->outcome != LockOutcome::released) return code;
     allocator::OwnedHeap& heap = owner.heap();
     const Offset block = heap.offset_of(call->lock);
-    reinterpret_cast<Head*>(memory_at(owner, block))->mark.store(0, std::memory_order_relaxed);
+    reinterpret_cast<Head*>(owner.heap().memory_of(block))
+        ->mark.store(0, std::memory_order_relaxed);
     (void)heap.heap().free(heap.thread(), block, allocator::BlockOwner::separate);
     return Code::ok;
 }

@@ -2,6 +2,8 @@
 // Fills both heaps by valid requests, and checks them afterwards.
 #include "unit/operations/hostile_scene.hpp"
 
+#include "pages/sharers.hpp"
+
 namespace acp::operations::test {
 
 using namespace acp::
@@ -37,6 +39,11 @@ void HostileScene::fill_blocks(std::uint32_t process, HeapContent& content) {
     const ToAllocate separate{alignment_least, BlockOwner::separate};
     ask(process, number_of<AllocateBlocks>, bytes_of(separate, std::uint64_t{300}));
     content.separate = told<std::uint64_t>();
+    const ToAllocate of_pages{alignment_most, BlockOwner::separate};
+    ask(process, number_of<AllocateBlocks>,
+        bytes_of(of_pages,
+                 shared_pages * pages::page_bytes + pages::Sharers<>::bytes(shared_pages, 2)));
+    content.shared_pages = told<std::uint64_t>();
     ask(process, number_of<LendBlock>, bytes_of(ToLend{2'000, 0}));
     content.lent = told<LentBlock>();
 }
@@ -136,6 +143,7 @@ std::vector<Request> HostileScene::valid_requests() const {
     add_table_requests(all);
     add_sequence_requests(all);
     add_lock_requests(all);
+    add_page_requests(all);
     add_put_requests(all);
     return all;
 }
@@ -246,6 +254,20 @@ void HostileScene::add_lock_requests(std::vector<Request>& all) const {
     all.insert(all.end(), requests.begin(), requests.end());
 }
 
+void HostileScene::add_page_requests(std::vector<Request>& all) const {
+    const std::uint64_t block = target_content_.shared_pages;
+    const std::uint64_t line = 3;
+    const std::uint64_t bytes = 5;
+    const PagesToMark mark{block, shared_pages * pages::page_bytes, shared_pages, 0, 2, 1, 2, 0};
+    const std::vector<Request> requests{
+        {number_of<ApplyDifference>,
+         joined(bytes_of(PageToPatch{block, 1}, std::uint64_t{1} << line, std::uint64_t{0}, bytes),
+                "ab")},
+        {number_of<MarkSharer>, bytes_of(mark)},
+    };
+    all.insert(all.end(), requests.begin(), requests.end());
+}
+
 // These operations write to any address that the caller names, like a copy: the valid requests
 // write to the starter memory.
 void HostileScene::add_put_requests(std::vector<Request>& all) const {
@@ -294,12 +316,26 @@ std::vector<std::uint64_t> HostileScene::telling_words() const {
                                      std::uint64_t{1} << 32,
                                      std::uint64_t{1} << 36,
                                      std::uint64_t{1} << 63};
-    words.insert(
-        words.end(),
-        {start, start + heap_bytes, start + heap_bytes - 16, start - 16, starter_start(),
-         heap_start(bystander), id, held.separate, held.lent.address, held.lists[0], held.lists[1],
-         held.record, held.table.table, held.many.table, held.directory.directory,
-         held.vector.address, held.deque.address, held.locks[0], held.locks[1]});
+    words.insert(words.end(), {start,
+                               start + heap_bytes,
+                               start + heap_bytes - 16,
+                               start - 16,
+                               starter_start(),
+                               heap_start(bystander),
+                               id,
+                               held.separate,
+                               held.lent.address,
+                               held.lists[0],
+                               held.lists[1],
+                               held.record,
+                               held.table.table,
+                               held.many.table,
+                               held.directory.directory,
+                               held.vector.address,
+                               held.deque.address,
+                               held.locks[0],
+                               held.locks[1],
+                               held.shared_pages});
     for (const std::uint64_t address : {held.separate, held.lists[0], held.record, held.table.table,
                                         held.vector.address, start + heap_bytes + 160}) {
         const list::BlockNumber number = table::number_of(address - start);

@@ -22,6 +22,7 @@
 #include "operations/leased_put.hpp"
 #include "operations/library_operations.hpp"
 #include "operations/lock_operations.hpp"
+#include "operations/page_operations.hpp"
 #include "operations/put_signal.hpp"
 #include "support/hash.hpp"
 #include "unit/local/test_owner.hpp"
@@ -68,6 +69,8 @@ struct HeapContent {
     // A held lock for which process 2 waits, and a free one.
     std::array<std::uint64_t, 2> locks{};
     std::uint32_t ticket = 0;
+    // A separate block of two shared pages and the words of their sharers.
+    std::uint64_t shared_pages = 0;
 };
 
 class HostileScene {
@@ -77,6 +80,7 @@ public:
     static constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
     static constexpr std::uint64_t id = 0x1d;
     static constexpr std::uint32_t elements = 8;
+    static constexpr std::uint64_t shared_pages = 2;
     // Offset in the starter memory.
     static constexpr std::uint64_t desk_at = 1'024;
 
@@ -170,6 +174,7 @@ private:
     void add_table_requests(std::vector<Request>& all) const;
     void add_sequence_requests(std::vector<Request>& all) const;
     void add_lock_requests(std::vector<Request>& all) const;
+    void add_page_requests(std::vector<Request>& all) const;
     void add_put_requests(std::vector<Request>& all) const;
     std::uint64_t walked(const allocator::TableName& name, std::uint32_t process);
     std::uint64_t walked_list(std::uint64_t list, std::uint32_t process);

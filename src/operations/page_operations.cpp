@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds the block, and the page or the words in it.
+#include "operations/page_operations.hpp"
+
+#include <cstddef>
+
+#include "base/format.hpp"
+#include "os/cpu.hpp"
+
+#include "pages/homes.hpp"
+#include "pages/notices.hpp"
+#include "pages/sharers.hpp"
+
+namespace acp::operations {
+
+namespace {
+
+using base::Code;
+
+// The bytes [offset, offset + bytes) of a separate block; nullptr: there are none.
+std::byte* find_in_block(allocator::OwnedHeap& owner,
+                         std::uint64_t address,
+                         std::uint64_t offset,
+                         std::uint64_t bytes) noexcept {
+    const heap::Offset block = owner.offset_of(address);
+    const std::uint64_t limit = owner.heap().limit_bytes();
+    const bool is_in_heap = block != heap::no_block && bytes <= limit && offset <= limit - bytes;
+    if (!is_in_heap || !owner.heap().may_hold(block, offset + bytes, false)) return nullptr;
+    return reinterpret_cast<std::byte*>(owner.memory_of(block)) + offset;
+}
+
+}  // namespace
+
+const pages::DifferenceCode& difference_code() noexcept {
+    static const pages::DifferenceCode code({os::has_byte_shuffle(), os::has_byte_compress()});
+    return code;
+}
+
+Code ApplyDifference::check(const Call& call, const local::OwnerShape& shape) noexcept {
+    if (shape.heap_bytes == 0) return Code::unsupported;
+    const bool is_sound = call->block % pages::page_bytes == 0 &&
+                          call->page < pages::notice_pages_max &&
+                          pages::Difference::parse(call.tail).has_value();
+    return is_sound ? Code::ok : Code::argument;
+}
+
+Code ApplyDifference::run(Owner& owner, const Call& call, Reply& /*reply*/) noexcept {
+    const auto difference = pages::Difference::parse(call.tail);
+    std::byte* const page =
+        find_in_block(owner, call->block, call->page * pages::page_bytes, pages::page_bytes);
+    if (page == nullptr || !difference.has_value()) return Code::address;
+    difference_code().apply(pages::PageSpan(page, pages::page_bytes), *difference);
+    return Code::ok;
+}
+
+std::string ApplyDifference::places_of(const Input& input) {
+    return "it is page " + std::to_string(input.page) + " of the block at global address " +
+           base::hex(input.block);
+}
+
+Code MarkSharer::check(const Call& call, const local::OwnerShape& shape) noexcept {
+    if (shape.heap_bytes == 0) return Code::unsupported;
+    const bool is_sound = call->sharers % alignof(pages::Sharers<>::Word) == 0 &&
+                          call->pages <= pages::notice_pages_max && call->count != 0 &&
+                          call->count <= mark_pages_max && call->count <= call->pages &&
+                          call->first <= call->pages - call->count && call->nodes <= shape.procs &&
+                          call->node < call->nodes;
+    return is_sound ? Code::ok : Code::argument;
+}
+
+Code MarkSharer::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    using Sharers = pages::Sharers<>;
+    std::byte* const words =
+        find_in_block(owner, call->block, call->sharers, Sharers::bytes(call->pages, call->nodes));
+    if (words == nullptr) return Code::address;
+    const Sharers sharers(reinterpret_cast<Sharers::Word*>(words), call->pages, call->nodes);
+    for (std::uint32_t i = 0; i < call->count; ++i) {
+        reply->last_take = sharers.mark(call->first + i, call->node);
+    }
+    return Code::ok;
+}
+
+std::string MarkSharer::places_of(const Input& input) {
+    return "they are " + std::to_string(input.count) + " pages from page " +
+           std::to_string(input.first) + " on, of the block at global address " +
+           base::hex(input.block);
+}
+
+}  // namespace acp::operations

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two typed operations (local/typed_operation.hpp) by which a node reaches the shared pages of
+// another one: it sends its writes of a page to the page's home, and marks itself at the home as a
+// node that fetches pages. The pages and their words lie in one separate block of a heap, which a
+// request names by its address: it writes within that block alone. Applying a difference twice, or
+// marking twice, is the same as once, so a caller may repeat a request of a process that died.
+// Any thread.
+// Tests: tests/unit/operations/page_operations_test.cpp, hostile_requests_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "local/typed_operation.hpp"
+
+#include "allocator/heap_operations.hpp"
+#include "pages/difference.hpp"
+#include "pages/page.hpp"
+
+namespace acp::operations {
+
+// The code for this processor.
+[[nodiscard]] const pages::DifferenceCode& difference_code() noexcept;
+
+// A page of a block that begins with pages.
+struct PageToPatch {
+    std::uint64_t block = 0;  // address, a multiple of pages::page_bytes
+    std::uint64_t page = 0;   // its place in the block, in pages
+};
+
+// The most bytes of a difference, or of a part of one (pages::DifferenceParts), in an operation.
+inline constexpr std::uint32_t page_patch_bytes_max = local::tail_most<PageToPatch>;
+
+static_assert(page_patch_bytes_max >= pages::DifferenceParts::part_bytes_min);
+
+// The tail is the difference. Codes: argument (the tail is no difference), address (no such page in
+// a separate block).
+struct ApplyDifference {
+    static constexpr local::OperationName name{"dsm.apply", "sending writes to a shared page"};
+    using Owner = allocator::OwnedHeap;
+    using Input = PageToPatch;
+    using Output = local::Nothing;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = page_patch_bytes_max;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
+// The most pages that one operation marks.
+inline constexpr std::uint32_t mark_pages_max = 256;
+
+struct PagesToMark {
+    std::uint64_t block = 0;    // address
+    std::uint64_t sharers = 0;  // offset of the words of pages::Sharers in it, a multiple of 8
+    std::uint64_t pages = 0;    // number of pages of the window
+    std::uint64_t first = 0;
+    std::uint32_t count = 0;  // 1 .. mark_pages_max
+    std::uint32_t node = 0;   // that fetches them
+    std::uint32_t nodes = 0;  // number of nodes of the job
+    std::uint32_t reserved = 0;
+};
+
+struct MarkedPages {
+    std::uint64_t last_take = 0;  // as pages::Sharers::mark returns it
+};
+
+// Codes: argument (a field is out of its range), address (the words are not in a separate block).
+struct MarkSharer {
+    static constexpr local::OperationName name{"dsm.mark", "a fetch of shared pages"};
+    using Owner = allocator::OwnedHeap;
+    using Input = PagesToMark;
+    using Output = MarkedPages;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
+inline constexpr const auto& page_operations = local::rows_of<ApplyDifference, MarkSharer>;
+
+}  // namespace acp::operations
