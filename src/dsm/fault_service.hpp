@@ -1,51 +1,71 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What happens in the signal handler of a touched page: joins os::FaultRange, the tracker and the
-// fetcher. One object a rank. Knows no protocol.
+// source of the bytes. One object a rank. Knows no protocol, and no mechanism of the kernel.
 //
 // repair(fault):
 //   unmapped    in a child of fork(): writes the sentence that shared pages are not inherited, and
-//               leaves the signal to its default action
-//   the page is mapped here (MappedPages)   Tracker::map as written, or its admission of the write
-//   else        PageFetcher::bring(page), Tracker::map of all pages around it that the node has (one
-//               call of the kernel), PageFetcher::follow(page)
+//               leaves the signal to its former action, by default the end of the process
+//   absent      brings the page, and maps it with all pages of its block that the node has (one
+//               system call), or, if the tracker maps whole blocks, brings and maps the block
+//   mapped      Tracker::admit()
 // An access whose kind is unknown (a program that calls acp_handle_fault_dsm without a context) is
-// a read first; a write then faults once more.
+// a read of an absent page and a write to a mapped one; a write then faults twice.
+// If the kernel refuses, the service writes a sentence with page, call and error, and passes the
+// signal on.
 //
-// Before the fetch it saves the hazard line of the command that the fault interrupted and restores it
-// afterwards. It asserts that its thread is none of the library's and does not hold the driver's
-// role. The handler uses less than 6 KiB of stack beside the kernel's frame, so 16 KiB suffice.
-// Counters (relaxed, a cache line a rank, read by acpstat): faults, of them with a fetch, time in them.
-// Tests: tests/unit/dsm/fault_service_test.cpp; tests/api/dsm_pointers_test.cpp: every public call
-// that takes a pointer, with a pointer into absent pages.
+// The source saves the hazard line of the command that the fault interrupted. The handler uses less
+// than 6 KiB of stack beside the kernel's frame, so 16 KiB suffice; os::handle_fault() keeps errno.
+// Tests: tests/unit/dsm/fault_service_test.cpp, tracker_conformance.hpp.
 #pragma once
 
-#include "dsm/fetcher.hpp"
+#include <atomic>
+#include <cstdint>
+
 #include "dsm/mapped_pages.hpp"
+#include "dsm/page_source.hpp"
 #include "dsm/tracker.hpp"
-#include "dsm/window.hpp"
 #include "os/fault_handler.hpp"
 
 namespace acp::dsm {
 
-class FaultService final : public PageSource {
-public:
-    FaultService(Window& window, PageFetcher& fetcher, MappedPages<>& mapped) noexcept;
+// Counters of one rank, for acpstat. Written by its threads, relaxed; read by any process.
+struct alignas(64) PageFaultCounters {
+    std::atomic<std::uint64_t> faults{0};
+    std::atomic<std::uint64_t> absent_faults{0};  // of them: the page was not mapped here
+    std::atomic<std::uint64_t> ns{0};             // in all faults, without the kernel's own part
+};
 
-    // Begins to repair faults in the window; the tracker outlives the range.
+class FaultService {
+public:
+    // All arguments outlive it.
+    FaultService(TrackedMemory memory, MappedPages<>& mapped, PageSource& source) noexcept
+        : memory_(memory), mapped_(mapped), source_(source) {}
+
+    // Begins to repair faults in the memory, of which the tracker says how. Before another thread
+    // touches the memory; the service ends before the tracker.
     // Errors: as os::FaultRange::create.
     base::Status start(Tracker& tracker);
 
-    void bring(pages::PageNumber page) noexcept override;
-    [[nodiscard]] MapAs kind_of(pages::PageNumber page) const noexcept override;
-    [[nodiscard]] PageRange present_around(pages::PageNumber page) const noexcept override;
+    [[nodiscard]] const PageFaultCounters& counters() const noexcept { return counters_; }
 
 private:
     static bool repair(void* self, const os::MemoryFault& fault) noexcept;
 
-    Window& window_;
-    PageFetcher& fetcher_;
+    os::PageOutcome repair_page(pages::PageNumber page, os::FaultAccess access) noexcept;
+    os::PageOutcome repair_entered(pages::PageNumber page,
+                                   PageRange entered,
+                                   os::FaultAccess access) noexcept;
+    std::uint32_t bring(pages::PageNumber page, PageRange entered) noexcept;
+    os::PageOutcome map(PageRange entered, std::uint32_t brought, PageRange written) noexcept;
+
+    // The pages that a fault on `page` may map.
+    [[nodiscard]] PageRange block_of(pages::PageNumber page) const noexcept;
+
+    TrackedMemory memory_;
     MappedPages<>& mapped_;
+    PageSource& source_;
     Tracker* tracker_ = nullptr;  // set before the range exists
+    PageFaultCounters counters_;
     os::FaultRange range_;
 };
 

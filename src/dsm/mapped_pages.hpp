@@ -96,10 +96,11 @@ public:
         return false;
     }
 
-    // --- In a barrier, where no thread of the rank touches the window
+    // --- In a barrier, where no thread of the rank touches the window, or in an eviction that dropped
+    // the page
 
     void set(pages::PageNumber page, MappedState state) noexcept {
-        words_[page].store(static_cast<std::uint16_t>(state), std::memory_order_relaxed);
+        change(page, [state](MappedState) { return state; });
     }
 
 private:

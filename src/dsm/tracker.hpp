@@ -5,38 +5,38 @@
 //   none     one node: every page is plain memory, and nothing is ever tracked
 //   async    os::PageFaults with asynchronous write tracking, and os::PageScan (Linux 6.7)
 //   sync     os::PageFaults with synchronous write tracking (Linux 5.19)
-//   protect  mprotect() in units of unit_bytes, and SIGSEGV, where userfaultfd is refused
+//   protect  mprotect() in blocks of 64 KiB, and SIGSEGV, where userfaultfd is refused
 //
-// choose() takes the best one: none on one node, else async; without it a probe of 1 ms on scratch
-// pages compares the first writes of 2 threads by sync and by protect, since the order differs
-// between processors. ACP_DSM_FAULTS forces one.
+// dsm/tracker_choice.hpp takes the best one.
 //
-// A page of this rank is in one of these states, kept in MappedPages (one byte a page, private to
-// the rank), since the kernel's page table alone does not say:
-//   absent      an access faults; the handler asks the fetcher for the bytes
+// A page of this rank is in one of these states, kept in MappedPages, since the kernel's page table
+// alone does not say:
+//   absent      an access faults; the fault service asks the fetcher for the bytes
 //   protected   the next write is recorded
 //   written     a write was recorded since the last harvest, or cannot be excluded
 //   untracked   writes are not recorded: a home whose page no other node caches
 // Two rules that the kernel imposes:
-//   1. The kernel may unmap a page to swap it out, and forgets that it was written. A fault on a
-//      page that MappedPages calls mapped therefore maps it as written, and harvest() lists absent
-//      pages too (os::ScannedPages::mapped_or_absent) and leaves out those never mapped here.
-//   2. Before Linux 6.4 a page cannot be mapped protected in one step. sync then maps it writable,
-//      protects it, and compares it with its twin: a difference is another thread's write, and the
-//      page is written.
+//   1. The kernel may unmap a page to swap it out, and with async forgets that it was written. A
+//      fault on a page that MappedPages calls mapped therefore maps it writable, as written, and
+//      harvest() lists absent pages too (os::ScannedPages::mapped_or_absent) and leaves out those
+//      never mapped here.
+//   2. Before Linux 6.4 a page cannot be mapped protected in one step. sync then maps it writable, as
+//      written: the next harvest lists it and protects it, and its difference is empty.
 //
 // Virtual calls are cheap here: the least of them is a system call.
-// Threads: repair(), map() and admit_write() by any thread, inside a signal handler; harvest(),
-// unmap() and arm() inside a barrier, where no other thread of the rank touches the window.
+// Threads: map() and admit() by any thread, inside a signal handler, between MappedPages::enter() and
+// leave() of all pages concerned; unmap() of one page by an eviction, after MappedPages::try_drop();
+// all other calls inside a barrier, where no other thread of the rank touches the window.
 // Tests: tests/unit/dsm/tracker_conformance.hpp, instantiated for each implementation: random
-// accesses of two threads against a model, harvests that lose no write, forks, 16 KiB stacks.
+// accesses of two threads beside evictions and swapping against a model, harvests that lose no write,
+// forks, 16 KiB stacks.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include "base/status.hpp"
+#include "dsm/mapped_pages.hpp"
 #include "dsm/window.hpp"
 #include "os/fault_handler.hpp"
 #include "os/page_faults.hpp"
@@ -45,6 +45,20 @@ namespace acp::dsm {
 
 enum class TrackerKind : std::uint8_t { none, async, sync, protect };
 
+[[nodiscard]] constexpr const char* name_of(TrackerKind kind) noexcept {
+    switch (kind) {
+        case TrackerKind::none:
+            return "none";
+        case TrackerKind::async:
+            return "async";
+        case TrackerKind::sync:
+            return "sync";
+        case TrackerKind::protect:
+            return "protect";
+    }
+    return "?";
+}
+
 // How map() maps a page.
 enum class MapAs : std::uint8_t {
     reader,    // protected: its next write is recorded
@@ -52,27 +66,14 @@ enum class MapAs : std::uint8_t {
     untracked  // a home without sharers
 };
 
-// What a fault on a page needs.
-enum class FaultNeed : std::uint8_t {
-    bytes,     // the page is not mapped here: the fetcher brings it, then map()
-    recording  // it is mapped: admit_write() suffices
-};
+// A shared mapping of a memory file, whole pages: the window as this rank's program sees it.
+struct TrackedMemory {
+    char* begin = nullptr;
+    std::uint64_t pages = 0;
 
-// What the owner of the tracker does for an absent page; in the signal handler.
-class PageSource {
-public:
-    // Returns when the plain mapping of the page has its bytes. Ends the process with a sentence if
-    // no node has them.
-    virtual void bring(pages::PageNumber page) noexcept = 0;
-
-    // How pages are mapped that this rank touches.
-    [[nodiscard]] virtual MapAs kind_of(pages::PageNumber page) const noexcept = 0;
-
-    // Pages around `page` that the node has already, to be mapped with it by one call.
-    [[nodiscard]] virtual PageRange present_around(pages::PageNumber page) const noexcept = 0;
-
-protected:
-    ~PageSource() = default;
+    [[nodiscard]] char* at(pages::PageNumber page) const noexcept {
+        return begin + page * pages::page_bytes;
+    }
 };
 
 // Receives the pages that a harvest found.
@@ -86,52 +87,54 @@ protected:
 
 class Tracker {
 public:
-    // Begins to track: from now on every page is absent, and faults are repaired.
+    // Pages that a fault may map together, since one system call does it: those of the block of the
+    // faulting page, its number divided by this.
+    static constexpr std::uint64_t block_pages = 16;
+
+    // Begins to track: from now on every page is absent, and each access to one raises a signal.
     //   kind    none only on one node
-    //   source  outlives the tracker
-    // Errors: unsupported (a forced kind that this kernel lacks, with its reason), limit, system;
-    // the window is as before.
+    //   memory, mapped  outlive the tracker; as many pages in both
+    // Errors: unsupported (the kernel lacks the kind: its reason), limit, system; the memory is as
+    // before.
     static base::Result<std::unique_ptr<Tracker>> start(TrackerKind kind,
-                                                        Window& window,
-                                                        PageSource& source);
+                                                        TrackedMemory memory,
+                                                        MappedPages<>& mapped);
 
     // Ends tracking. All pages become plain memory again.
     virtual ~Tracker() = default;
     Tracker(const Tracker&) = delete;
     Tracker& operator=(const Tracker&) = delete;
 
-    // Maps pages whose bytes the plain mapping has; pages that are mapped keep their state.
+    // Maps pages whose bytes the memory file has; pages that are mapped keep their state, except that
+    // a protected one becomes written where `as` makes it writable.
     virtual os::PageOutcome map(PageRange pages, MapAs as) noexcept = 0;
 
-    // Makes pages absent. Their writes must have been harvested, except that of one page which the
+    // Repairs a fault on a page that is mapped here, or was until the kernel unmapped it. If the
+    // repair was not the right one, for the kernel does not say which of the two, the access faults
+    // again and the second repair is.
+    //   access  unknown counts as a write
+    virtual os::PageOutcome admit(pages::PageNumber page, os::FaultAccess access) noexcept = 0;
+
+    // Makes pages absent. Their writes must have been harvested, except that of one page which an
     // eviction drops: it unmaps first, and takes the difference then.
     virtual os::PageOutcome unmap(PageRange pages) noexcept = 0;
 
-    // Begins to record writes to untracked pages: other nodes cache them from now on.
+    // Begins to record writes to untracked pages: other nodes cache them from now on. No effect on
+    // other pages.
     virtual os::PageOutcome arm(PageRange pages) noexcept = 0;
 
-    // Reports every page written since the last harvest, each once, and protects it again. `written`
-    // is called in ascending order. O(pages that are mapped here and tracked).
+    // Reports every tracked page written since the last harvest, each once, and protects it again, in
+    // ascending order. O(pages of the window), 1 ns for an absent one.
+    // Errors: system; what was not reported yet is reported by the next harvest.
     virtual base::Status harvest(WrittenPages& written) noexcept = 0;
 
     [[nodiscard]] virtual TrackerKind kind() const noexcept = 0;
 
-    // protect changes rights in such units, so that 10^5 scattered pages stay below
-    // vm.max_map_count; a fault then fetches the whole unit.
-    static constexpr std::uint64_t unit_bytes = 64 * 1024;
+    // Whether the pages of a block have their rights in common: then a fault brings all of them.
+    [[nodiscard]] virtual bool maps_whole_blocks() const noexcept { return false; }
 
 protected:
     Tracker() noexcept = default;
 };
-
-// The kind for a job, and why no better one: for acpinfo and ACP_REPORT=1.
-struct TrackerChoice {
-    TrackerKind kind;
-    std::string_view reason;
-};
-
-// Measures for about 1 ms where sync and protect compete. Not collective: each rank may have another
-// kind, for the tracker is private to a rank.
-[[nodiscard]] TrackerChoice choose(bool is_one_node, std::string_view forced);
 
 }  // namespace acp::dsm

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All of it but start() runs inside a signal handler, and allocates nothing.
+#include "dsm/fault_service.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "dsm/page_runs.hpp"
+#include "os/clock.hpp"
+#include "os/log_line.hpp"
+#include "os/standard_streams.hpp"
+
+namespace acp::dsm {
+
+namespace {
+
+static_assert(Tracker::block_pages <= 32, "a bit for each page of a block");
+
+constexpr std::uint32_t bit_of(std::uint64_t i) noexcept {
+    return std::uint32_t{1} << i;
+}
+
+// A line "acp: ..." from pieces, cut at its end.
+class Line {
+public:
+    Line& operator<<(const char* text) noexcept {
+        for (; *text != '\0' && used_ < text_.size(); ++text) text_[used_++] = *text;
+        return *this;
+    }
+
+    Line& operator<<(std::uint64_t value) noexcept {
+        std::array<char, 21> digits{};
+        char* at = digits.data() + digits.size() - 1;
+        do {
+            *--at = static_cast<char>('0' + value % 10);
+            value /= 10;
+        } while (value != 0);
+        return *this << at;
+    }
+
+    void write() const noexcept { os::write_line(os::standard_error, {text_.data(), used_}); }
+
+private:
+    std::array<char, 256> text_{};
+    std::size_t used_ = 0;
+};
+
+}  // namespace
+
+base::Status FaultService::start(Tracker& tracker) {
+    tracker_ = &tracker;
+    auto range =
+        os::FaultRange::create(memory_.begin, memory_.pages * pages::page_bytes, repair, this);
+    if (!range.is_ok()) return std::move(range).failure();
+    range_ = std::move(range).value();
+    return {};
+}
+
+bool FaultService::repair(void* self, const os::MemoryFault& fault) noexcept {
+    auto& service = *static_cast<FaultService*>(self);
+    const auto page =
+        static_cast<std::uint64_t>(fault.address - service.memory_.begin) / pages::page_bytes;
+    if (fault.cause == os::FaultCause::unmapped) {
+        (Line() << "acp: this process touched shared page " << page
+                << ", which it does not have: a child of fork() does not inherit shared pages")
+            .write();
+        return false;
+    }
+    const std::uint64_t begin = os::now_ns();
+    const os::PageOutcome outcome = service.repair_page(page, fault.access);
+    // relaxed, as the other counters: no data hangs on them
+    service.counters_.faults.fetch_add(1, std::memory_order_relaxed);
+    service.counters_.ns.fetch_add(os::now_ns() - begin, std::memory_order_relaxed);
+    if (outcome.is_ok()) return true;
+    (Line() << "acp: shared page " << page << " cannot be mapped: " << outcome.call
+            << " failed, errno " << static_cast<std::uint64_t>(outcome.error))
+        .write();
+    return false;
+}
+
+PageRange FaultService::block_of(pages::PageNumber page) const noexcept {
+    const pages::PageNumber first = page / Tracker::block_pages * Tracker::block_pages;
+    return {first, std::min(Tracker::block_pages, memory_.pages - first)};
+}
+
+os::PageOutcome FaultService::repair_page(pages::PageNumber page, os::FaultAccess access) noexcept {
+    const bool has_neighbours =
+        tracker_->maps_whole_blocks() || mapped_.state(page) == MappedState::absent;
+    const PageRange entered = has_neighbours ? block_of(page) : PageRange{page, 1};
+    for (std::uint64_t i = 0; i < entered.count; ++i) mapped_.enter(entered.first + i);
+    const os::PageOutcome outcome = repair_entered(page, entered, access);
+    for (std::uint64_t i = 0; i < entered.count; ++i) mapped_.leave(entered.first + i);
+    return outcome;
+}
+
+os::PageOutcome FaultService::repair_entered(pages::PageNumber page,
+                                             PageRange entered,
+                                             os::FaultAccess access) noexcept {
+    const bool is_absent = mapped_.state(page) == MappedState::absent;
+    if (is_absent || tracker_->maps_whole_blocks()) {
+        const std::uint32_t brought = bring(page, entered);
+        const PageRange written = access != os::FaultAccess::write ? PageRange{page, 0}
+                                  : tracker_->maps_whole_blocks()  ? entered
+                                                                   : PageRange{page, 1};
+        const os::PageOutcome outcome = map(entered, brought, written);
+        if (!outcome.is_ok()) return outcome;
+    }
+    if (!is_absent) return tracker_->admit(page, access);
+    counters_.absent_faults.fetch_add(1, std::memory_order_relaxed);
+    source_.follow(page);
+    return {};
+}
+
+// Returns the pages that the node has now and that were absent here, a bit each.
+std::uint32_t FaultService::bring(pages::PageNumber page, PageRange entered) noexcept {
+    const auto is_absent = [](MappedState state) { return state == MappedState::absent; };
+    const bool is_whole = tracker_->maps_whole_blocks();
+    std::uint32_t brought = 0;
+    if (!is_whole) source_.bring({page, 1});
+    for_each_run(mapped_, entered, is_absent, [&](PageRange run) {
+        if (is_whole) source_.bring(run);
+        for (pages::PageNumber at = run.first; at < run.first + run.count; ++at) {
+            if (is_whole || at == page || source_.try_bring(at)) {
+                brought |= bit_of(at - entered.first);
+            }
+        }
+        return true;
+    });
+    return brought;
+}
+
+// Maps the pages that were brought, those of `written` as written.
+os::PageOutcome FaultService::map(PageRange entered,
+                                  std::uint32_t brought,
+                                  PageRange written) noexcept {
+    const auto as_of = [&](pages::PageNumber page) {
+        if (source_.is_untracked(page)) return MapAs::untracked;
+        return page - written.first < written.count ? MapAs::writer : MapAs::reader;
+    };
+    for (std::uint64_t i = 0; i < entered.count;) {
+        if ((brought & bit_of(i)) == 0) {
+            ++i;
+            continue;
+        }
+        PageRange run{entered.first + i, 0};
+        const MapAs as = as_of(run.first);
+        while (i < entered.count && (brought & bit_of(i)) != 0 && as_of(entered.first + i) == as) {
+            ++run.count;
+            ++i;
+        }
+        const os::PageOutcome outcome = tracker_->map(run, as);
+        if (!outcome.is_ok()) return outcome;
+    }
+    return {};
+}
+
+}  // namespace acp::dsm

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each kind of tracker does, with the fault service above it: INSTANTIATE_TEST_SUITE_P with the
+// kinds that the kernel has. Random accesses are compared with a model of the bytes; a write that a
+// harvest misses is not flushed, so that the home differs from the model.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "support/child_process.hpp"
+#include "support/effort.hpp"
+#include "support/random.hpp"
+#include "support/scoped_watchdog.hpp"
+#include "tracked_scene.hpp"
+
+namespace acp::dsm::test {
+
+class TrackerConformance : public testing::TestWithParam<TrackerKind> {
+protected:
+    // With protect the pages of a block are written together.
+    [[nodiscard]] static bool is_exact() { return GetParam() != TrackerKind::protect; }
+};
+
+TEST_P(TrackerConformance, reports_a_page_that_was_read_and_then_written) {
+    TrackedScene scene(GetParam(), 40);
+    EXPECT_EQ(*scene.at(5 * page_bytes + 9), TrackedScene::initial(5 * page_bytes + 9));
+    EXPECT_TRUE(scene.harvest().pages().empty());
+    *scene.page(5) = 'w';
+    *scene.page(33) = 'w';
+    const PageList written = scene.harvest();
+    EXPECT_TRUE(written.has(5) && written.has(33));
+    EXPECT_TRUE(!is_exact() || written.pages().size() == 2);
+    EXPECT_TRUE(scene.harvest().pages().empty());
+    EXPECT_EQ(*scene.page(5), 'w');
+    EXPECT_TRUE(scene.harvest().pages().empty());
+    *scene.page(5) = 'x';
+    EXPECT_TRUE(scene.harvest().has(5));
+    EXPECT_EQ(scene.plain(5)[0], 'x');
+}
+
+TEST_P(TrackerConformance, takes_one_fault_for_a_block_that_the_node_has) {
+    TrackedScene scene(GetParam(), 40);
+    for (PageNumber page = 0; page < 40; ++page) scene.make_home(page);
+    for (PageNumber page = 0; page < 16; ++page) *scene.page(page) = 'w';
+    EXPECT_EQ(scene.faults(), 1U);
+    EXPECT_EQ(scene.follows(), 1U);
+    EXPECT_EQ(*scene.page(39), TrackedScene::initial(39 * page_bytes));
+    EXPECT_EQ(scene.faults(), 1U);
+}
+
+TEST_P(TrackerConformance, reports_writes_to_homes_only_after_they_are_armed) {
+    TrackedScene scene(GetParam(), 20);
+    for (PageNumber page = 0; page < 20; ++page) scene.make_home(page);
+    for (PageNumber page = 0; page < 18; ++page) *scene.page(page) = 'w';
+    EXPECT_TRUE(scene.harvest().pages().empty());
+    scene.arm_homes();
+    EXPECT_TRUE(scene.harvest().pages().empty());
+    *scene.page(17) = 'x';
+    *scene.page(19) = 'x';
+    const PageList written = scene.harvest();
+    EXPECT_TRUE(written.has(17) && written.has(19));
+    EXPECT_TRUE(!is_exact() || written.pages().size() == 2);
+}
+
+TEST_P(TrackerConformance, faults_on_a_dropped_page_and_finds_its_new_bytes) {
+    TrackedScene scene(GetParam(), 3);
+    *scene.page(1) = 'w';
+    const PageList written = scene.harvest();
+    for (const PageNumber page : written.pages()) scene.flush(page);
+    scene.drop(1);
+    EXPECT_EQ(scene.mapped().state(1), MappedState::absent);
+    EXPECT_EQ(*scene.page(1), 'w');
+    EXPECT_EQ(*scene.at(page_bytes + 1), TrackedScene::initial(page_bytes + 1));
+    EXPECT_EQ(*scene.page(2), TrackedScene::initial(2 * page_bytes));
+    EXPECT_TRUE(scene.harvest().pages().empty());
+}
+
+TEST_P(TrackerConformance, keeps_errno_in_faults) {
+    TrackedScene scene(GetParam(), 20);
+    errno = EDOM;
+    *scene.page(18) = *scene.page(1);
+    EXPECT_EQ(errno, EDOM);
+}
+
+TEST_P(TrackerConformance, reports_a_written_page_that_the_kernel_has_unmapped) {
+    TrackedScene scene(GetParam(), 20);
+    (void)*scene.page(7);
+    *scene.page(3) = 'w';
+    scene.swap_out();
+    *scene.page(19) = 'x';
+    EXPECT_EQ(*scene.page(3), 'w');
+    scene.swap_out();
+    const PageList written = scene.harvest();
+    EXPECT_TRUE(written.has(3) && written.has(19));
+    scene.swap_out();
+    *scene.page(3) = 'y';
+    EXPECT_TRUE(scene.harvest().has(3));
+    EXPECT_EQ(scene.plain(3)[0], 'y');
+}
+
+TEST_P(TrackerConformance, makes_plain_memory_of_all_pages_at_its_end) {
+    auto file = must(os::create_memory_file("acp-test", 20 * page_bytes));
+    auto pages = must(os::Mapping::map_shared(file.get(), 20 * page_bytes));
+    MappedPages<> mapped(20);
+    { auto tracker = must(Tracker::start(GetParam(), {pages.data(), 20}, mapped)); }
+    for (PageNumber page = 0; page < 20; ++page) {
+        *static_cast<volatile char*>(pages.data() + page * page_bytes) = 'p';
+    }
+    EXPECT_EQ(pages.data()[19 * page_bytes], 'p');
+}
+
+TEST_P(TrackerConformance, ends_a_child_by_a_sentence) {
+    TrackedScene scene(GetParam(), 20);
+    *scene.page(2) = 'w';
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe(ends.data()), 0);
+    acp::test::ChildProcess child([&] {
+        dup2(ends[1], STDERR_FILENO);
+        return static_cast<int>(*scene.page(2));
+    });
+    EXPECT_EQ(child.exit_code(), 128 + SIGSEGV);
+    std::array<char, 300> line{};
+    ASSERT_GT(read(ends[0], line.data(), line.size() - 1), 0);
+    EXPECT_NE(std::string(line.data()).find("shared page 2"), std::string::npos) << line.data();
+    EXPECT_NE(std::string(line.data()).find("does not inherit"), std::string::npos);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+// Touches all pages on a stack of 16 KiB.
+inline void* touch_all(void* scene_address) {
+    auto& scene = *static_cast<TrackedScene*>(scene_address);
+    for (PageNumber page = 0; page < scene.count(); ++page) *scene.page(page) = *scene.page(page);
+    return nullptr;
+}
+
+TEST_P(TrackerConformance, serves_threads_on_stacks_of_16_kib) {
+    TrackedScene scene(GetParam(), 64);
+    pthread_attr_t attributes;
+    ASSERT_EQ(pthread_attr_init(&attributes), 0);
+    alignas(64) static std::array<char, 16384> stack;
+    ASSERT_EQ(pthread_attr_setstack(&attributes, stack.data(), stack.size()), 0);
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(&thread, &attributes, touch_all, &scene), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    EXPECT_EQ(scene.harvest().pages().size(), 64U);
+}
+
+// Two threads, each with every second byte, and a third one that evicts pages and lets the kernel
+// unmap them.
+class RandomAccesses {
+public:
+    RandomAccesses(TrackerKind kind, std::uint64_t seed)
+        : random_(seed), scene_(kind, random_.between(1, 70)) {
+        for (std::uint64_t i = 0; i < scene_.count() * page_bytes; ++i) {
+            model_.push_back(TrackedScene::initial(i));
+        }
+        for (PageNumber page = 0; page < scene_.count(); ++page) {
+            if (random_.chance(25)) scene_.make_home(page);
+        }
+    }
+
+    void run() {
+        for (int epoch = 0; epoch < 6; ++epoch) {
+            const std::uint64_t seed = random_.next();
+            std::thread second([&] { access(seed, 1); });
+            std::thread evictor([&] { evict(seed); });
+            access(seed, 0);
+            second.join();
+            evictor.join();
+            if (!end_epoch()) return;
+        }
+    }
+
+private:
+    void access(std::uint64_t seed, std::uint64_t thread) {
+        acp::test::Random random(seed + thread);
+        const bool may_write = random.chance(80);
+        for (int i = 0; i < 60; ++i) {
+            const PageNumber page = random.below(scene_.count());
+            for (std::uint64_t left = random.between(1, 4); left != 0; --left) {
+                const std::uint64_t offset =
+                    page * page_bytes + random.below(page_bytes / 2) * 2 + thread;
+                if (may_write && random.chance(40)) {
+                    model_[offset] = static_cast<char>(random.next());
+                    *scene_.at(offset) = model_[offset];
+                } else if (*scene_.at(offset) != model_[offset]) {
+                    misreads_.fetch_add(1, std::memory_order_relaxed);  // a counter
+                }
+            }
+        }
+    }
+
+    void evict(std::uint64_t seed) {
+        acp::test::Random random(seed + 2);
+        for (int i = 0; i < 20; ++i) {
+            if (random.chance(20)) {
+                scene_.swap_out();
+            } else {
+                (void)scene_.evict(random.below(scene_.count()));
+            }
+        }
+    }
+
+    // false after a failure.
+    bool end_epoch() {
+        EXPECT_EQ(misreads_.load(std::memory_order_relaxed), 0);
+        const PageList written = scene_.harvest();
+        EXPECT_TRUE(std::is_sorted(written.pages().begin(), written.pages().end()));
+        for (const PageNumber page : written.pages()) {
+            EXPECT_NE(scene_.mapped().state(page), MappedState::absent) << page;
+            scene_.flush(page);
+        }
+        for (PageNumber page = 0; page < scene_.count(); ++page) {
+            const bool is_right =
+                std::memcmp(scene_.home(page), &model_[page * page_bytes], page_bytes) == 0;
+            EXPECT_TRUE(is_right) << "a write to page " << page << " was lost";
+            if (!is_right) return false;
+        }
+        for (PageNumber page = 0; page < scene_.count(); ++page) {
+            if (random_.chance(20)) scene_.drop(page);
+        }
+        if (random_.chance(30)) scene_.arm_homes();
+        return true;
+    }
+
+    acp::test::Random random_;
+    TrackedScene scene_;
+    std::vector<char> model_;
+    std::atomic<int> misreads_{0};
+};
+
+TEST_P(TrackerConformance, loses_no_write_of_random_accesses_beside_evictions_and_swapping) {
+    const acp::test::ScopedWatchdog watchdog("random accesses to tracked pages");
+    const std::uint64_t first_seed = acp::test::fresh_seed();
+    const std::uint64_t seeds = acp::test::effort(150, 10);
+    for (std::uint64_t seed = first_seed; seed != first_seed + seeds; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        RandomAccesses(GetParam(), seed).run();
+        if (HasFailure()) return;
+    }
+}
+
+}  // namespace acp::dsm::test
