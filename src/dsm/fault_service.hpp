@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What happens in the signal handler of a touched page: joins os::FaultRange, the tracker and the
-// source of the bytes. One object a rank. Knows no protocol, and no mechanism of the kernel.
+// source of the bytes. One object for each rank. It uses no protocol and no mechanism of the kernel.
 //
-// repair(fault):
+// The handler repairs a fault by its cause and by the state of the page:
 //   unmapped    in a child of fork(): writes the sentence that shared pages are not inherited, and
-//               leaves the signal to its former action, by default the end of the process
+//               leaves the signal to its former action, by default the end of the process.
 //   absent      brings the page, and maps it with all pages of its block that the node has (one
 //               system call), or, if the tracker maps whole blocks, brings and maps the block
-//   mapped      Tracker::admit()
+//   mapped      Tracker::admit().
 // An access whose kind is unknown (a program that calls acp_handle_fault_dsm without a context) is
 // a read of an absent page and a write to a mapped one; a write then faults twice.
 // If the kernel refuses, the service writes a sentence with page, call and error, and passes the
@@ -31,8 +31,9 @@ namespace acp::dsm {
 // Counters of one rank, for acpstat. Written by its threads, relaxed; read by any process.
 struct alignas(64) PageFaultCounters {
     std::atomic<std::uint64_t> faults{0};
-    std::atomic<std::uint64_t> absent_faults{0};  // of them: the page was not mapped here
-    std::atomic<std::uint64_t> ns{0};             // in all faults, without the kernel's own part
+    std::atomic<std::uint64_t> absent_faults{0};  // those on pages that were not mapped
+    // The time that handlers took, without the kernel's own part.
+    std::atomic<std::uint64_t> ns{0};
 };
 
 class FaultService {

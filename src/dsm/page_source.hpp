@@ -10,24 +10,26 @@ namespace acp::dsm {
 
 class PageSource {
 public:
+    PageSource() noexcept = default;
+    PageSource(const PageSource&) = delete;
+    PageSource& operator=(const PageSource&) = delete;
+    virtual ~PageSource() = default;
+
     // Returns when the plain mapping has the bytes of all pages of the range, committed, and their
     // page words say that this process maps them (pages/page_word.hpp). Ends the process with a
     // sentence if no node has the bytes.
     virtual void bring(PageRange pages) noexcept = 0;
 
-    // As bring() for one page if the node has its bytes. Else it returns false at once, and the page
-    // word is as before.
+    // Does the same for one page whose bytes the node has. For any other page it returns false at
+    // once, and the page word is as before.
     [[nodiscard]] virtual bool try_bring(pages::PageNumber page) noexcept = 0;
 
     // Whether the page's home is here, and no other node caches it: its writes need no record. The
     // answer changes only in barriers.
     [[nodiscard]] virtual bool is_untracked(pages::PageNumber page) const noexcept = 0;
 
-    // A fault on the page was repaired that had to bring its bytes: for prefetches.
+    // Notes that a fault brought the bytes of the page: the fetcher may prefetch the next ones.
     virtual void follow(pages::PageNumber page) noexcept = 0;
-
-protected:
-    ~PageSource() = default;
 };
 
 }  // namespace acp::dsm

@@ -18,8 +18,6 @@ namespace acp::dsm {
 
 namespace {
 
-constexpr std::uint64_t block_pages = Tracker::block_pages;
-
 class ProtectTracker final : public Tracker {
 public:
     ProtectTracker(TrackedMemory memory, MappedPages<>& mapped) noexcept

@@ -10,8 +10,9 @@ namespace acp::dsm {
 
 namespace {
 
-// Protecting a page costs a hundredth of a system call.
-constexpr std::uint64_t protected_gap_max = 128;
+// A system call costs as much as protecting some ten to a hundred pages that are protected already
+// (bench/tracker_cost).
+constexpr std::uint64_t protected_gap_max = 16;
 
 class SyncTracker final : public WatchedPages {
 public:

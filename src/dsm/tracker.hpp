@@ -79,10 +79,12 @@ struct TrackedMemory {
 // Receives the pages that a harvest found.
 class WrittenPages {
 public:
-    virtual void add(PageRange pages) noexcept = 0;
+    WrittenPages() noexcept = default;
+    WrittenPages(const WrittenPages&) = delete;
+    WrittenPages& operator=(const WrittenPages&) = delete;
+    virtual ~WrittenPages() = default;
 
-protected:
-    ~WrittenPages() = default;
+    virtual void add(PageRange pages) noexcept = 0;
 };
 
 class Tracker {
@@ -125,12 +127,12 @@ public:
 
     // Reports every tracked page written since the last harvest, each once, and protects it again, in
     // ascending order. O(pages of the window), 1 ns for an absent one.
-    // Errors: system; what was not reported yet is reported by the next harvest.
+    // Errors: system; the next harvest reports the pages that this one did not.
     virtual base::Status harvest(WrittenPages& written) noexcept = 0;
 
     [[nodiscard]] virtual TrackerKind kind() const noexcept = 0;
 
-    // Whether the pages of a block have their rights in common: then a fault brings all of them.
+    // Whether the tracker gives all pages of a block the same rights, so that a fault brings them all.
     [[nodiscard]] virtual bool maps_whole_blocks() const noexcept { return false; }
 
 protected:

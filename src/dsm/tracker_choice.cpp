@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -124,8 +125,23 @@ private:
 };
 
 std::string microseconds(double ns) {
-    const auto tenths = static_cast<std::uint64_t>(ns / 100 + 0.5);
+    const auto tenths = std::llround(ns / 100);
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " us";
+}
+
+TrackerKind kind_of(base::DsmFaults wish) noexcept {
+    switch (wish) {
+        case base::DsmFaults::automatic:
+        case base::DsmFaults::none:
+            break;
+        case base::DsmFaults::async:
+            return TrackerKind::async;
+        case base::DsmFaults::sync:
+            return TrackerKind::sync;
+        case base::DsmFaults::protect:
+            return TrackerKind::protect;
+    }
+    return TrackerKind::none;
 }
 
 // Where the kernel has sync, and no async.
@@ -160,14 +176,15 @@ Result<FirstWriteCost> measure_first_writes() {
     return least;
 }
 
-Result<TrackerChoice> choose_tracker(bool is_one_node, std::optional<TrackerKind> forced) {
-    if (forced.has_value()) {
-        if (*forced == TrackerKind::none && !is_one_node) {
+Result<TrackerChoice> choose_tracker(bool is_one_node, base::DsmFaults wish) {
+    if (wish != base::DsmFaults::automatic) {
+        const TrackerKind kind = kind_of(wish);
+        if (kind == TrackerKind::none && !is_one_node) {
             return Status(Code::argument,
                           "ACP_DSM_FAULTS=none: pages of other nodes cannot be fetched without "
                           "faults; it is for jobs on one node");
         }
-        return TrackerChoice{*forced, std::string("ACP_DSM_FAULTS=") + name_of(*forced)};
+        return TrackerChoice{kind, std::string("ACP_DSM_FAULTS=") + name_of(kind)};
     }
     if (is_one_node) return TrackerChoice{TrackerKind::none, "all ranks are on one node"};
     const os::PageFaultSupport support = os::probe_page_faults();

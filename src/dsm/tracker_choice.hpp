@@ -3,9 +3,9 @@
 // Tests: tests/unit/dsm/tracker_choice_test.cpp.
 #pragma once
 
-#include <optional>
 #include <string>
 
+#include "base/config.hpp"
 #include "base/status.hpp"
 #include "dsm/tracker.hpp"
 
@@ -19,20 +19,20 @@ struct TrackerChoice {
 
 // The best kind for a job: none on one node, else async; without async the faster one of sync and
 // protect, measured for about 1 ms, since their order differs between processors.
-//   forced  ACP_DSM_FAULTS: the choice, unless it is `none` on several nodes
+//   wish  ACP_DSM_FAULTS: the choice unless it is automatic, or `none` on several nodes
 // Each rank may have another kind, for the tracker is private to a rank.
-// Errors: argument (`none` on several nodes). A forced kind that the kernel lacks is an error of
-// Tracker::start.
-base::Result<TrackerChoice> choose_tracker(bool is_one_node, std::optional<TrackerKind> forced);
+// Errors: argument (`none` on several nodes). If the kernel lacks the wished kind, Tracker::start
+// fails.
+base::Result<TrackerChoice> choose_tracker(bool is_one_node, base::DsmFaults wish);
 
-// Nanoseconds of the first write to a protected page, while another thread of the process runs, whose
-// processor the kernel interrupts to change rights: the least of some rounds.
-// Errors: as Tracker::start, and those of memory for the probe.
+// What the first write to a protected page costs; the least of some rounds.
 struct FirstWriteCost {
     double sync_ns;
     double protect_ns;
 };
 
+// Measures while another thread of the process runs, whose processor the kernel interrupts to change
+// rights. Errors: as Tracker::start, and those of memory for the probe.
 base::Result<FirstWriteCost> measure_first_writes();
 
 }  // namespace acp::dsm

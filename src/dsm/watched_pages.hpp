@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two trackers with a userfaultfd have in common: how pages are mapped, unmapped and armed.
+// The common part of the two trackers with a userfaultfd: it maps, unmaps and arms pages.
 // They differ in how writes are found. Threads: as dsm/tracker.hpp says.
 #pragma once
 

@@ -4,8 +4,8 @@
 #include <system_error>
 
 #include "base/format.hpp"
+#include "dsm/tracker_choice.hpp"
 #include "os/kernel_features.hpp"
-#include "os/page_faults.hpp"
 
 #include "kernel_text.hpp"
 #include "sections.hpp"
@@ -27,14 +27,16 @@ Fact setting(const char* name, const char* file) {
     return {name, word.value_or("not in this kernel")};
 }
 
-// How faults in shared pages would be handled here.
-Fact shared_pages_fact() {
-    const os::PageFaultSupport support = os::probe_page_faults();
-    const char* const kind = support.kind == os::PageFaultSupport::Kind::async  ? "async"
-                             : support.kind == os::PageFaultSupport::Kind::sync ? "sync"
-                                                                                : "protect";
-    const std::string reason = support.reason.empty() ? "" : " (" + support.reason + ")";
-    return {"shared pages", kind + reason + ", not used now", Verdict::plain, {}, kind};
+// How writes to shared pages are found between nodes.
+Fact shared_pages_fact(const base::Config& config) {
+    auto choice = dsm::choose_tracker(false, config.dsm_faults);
+    if (!choice.is_ok()) return {"shared pages", std::string(choice.failure().message())};
+    const std::string kind = dsm::name_of(choice.value().kind);
+    return {"shared pages",
+            kind + " between nodes: " + choice.value().reason,
+            Verdict::plain,
+            {},
+            {{"kind", kind}, {"reason", choice.value().reason}}};
 }
 
 Fact huge_pages_fact() {
@@ -50,7 +52,7 @@ Fact huge_pages_fact() {
 
 }  // namespace
 
-Section kernel_section() {
+Section kernel_section(const base::Config& config) {
     constexpr Verdict plain = Verdict::plain;
     return {
         "kernel",
@@ -64,7 +66,7 @@ Section kernel_section() {
                  "from Linux 6.7 on, for waits that a signal handler may end"),
          feature("UDP GSO", os::probe_udp_segmentation(), plain, "for datagrams in bulk"),
          feature("UDP GRO", os::probe_udp_joining(), plain, "for datagrams in bulk"),
-         shared_pages_fact(), setting("huge pages", "enabled"),
+         shared_pages_fact(config), setting("huge pages", "enabled"),
          setting("shared huge pages", "shmem_enabled"), huge_pages_fact()}};
 }
 

@@ -134,7 +134,7 @@ int run(const Options& options) {
                   machine_section(),
                   paths_section(config.config),
                   network_section(config.config),
-                  kernel_section(),
+                  kernel_section(config.config),
                   hints_section()};
     if (options.json_file.empty()) {
         report.push_back(configuration_section(variables));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# acpinfo tells its build's flags, and which addresses a job would use.
+# acpinfo tells its build's flags, which addresses a job would use, and how shared pages are tracked.
 string(TOUPPER "${CMAKE_BUILD_TYPE}" acp_build_type)
 string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${acp_build_type}}" acp_build_flags)
 set(acp_build_march "${CMAKE_SYSTEM_PROCESSOR}, the compiler's default")
@@ -14,4 +14,4 @@ if(ACP_SANITIZE)
 endif()
 target_compile_definitions(acpinfo PRIVATE
     "ACP_BUILD_FLAGS=\"${acp_build_flags}\"" "ACP_BUILD_MARCH=\"${acp_build_march}\"")
-target_link_libraries(acpinfo PRIVATE acp_launch)
+target_link_libraries(acpinfo PRIVATE acp_launch acp_dsm)

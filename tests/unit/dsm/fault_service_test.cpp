@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fault service does beside the work that all trackers share (tracker_conformance.hpp):
-// faults without a context, refusals of the kernel, threads that fault together, and its counters.
+// The fault service beside the work that all trackers share (tracker_conformance.hpp): it repairs
+// faults without a context and those of threads that fault together, and reports refusals of the
+// kernel.
 #include "dsm/fault_service.hpp"
 
 #include <array>

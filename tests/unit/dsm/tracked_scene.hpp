@@ -41,6 +41,13 @@ T must(base::Result<T> result) {
 // The pages of a harvest, in its order.
 class PageList final : public WrittenPages {
 public:
+    explicit PageList(Tracker& tracker) {
+        const base::Status status = tracker.harvest(*this);
+        if (status.is_ok()) return;
+        std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+        std::abort();
+    }
+
     void add(PageRange pages) noexcept override {
         for (std::uint64_t i = 0; i < pages.count; ++i) pages_.push_back(pages.first + i);
     }
@@ -76,7 +83,7 @@ public:
         for (std::uint64_t i = 0; i < homes_.size(); ++i) homes_[i] = initial(i);
     }
 
-    ~TrackedScene() = default;
+    ~TrackedScene() override = default;
     TrackedScene(const TrackedScene&) = delete;
     TrackedScene& operator=(const TrackedScene&) = delete;
 
@@ -124,15 +131,7 @@ public:
         if (!tracker_->arm({0, count_}).is_ok()) std::abort();
     }
 
-    [[nodiscard]] PageList harvest() {
-        PageList list;
-        const base::Status status = tracker_->harvest(list);
-        if (!status.is_ok()) {
-            std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-            std::abort();
-        }
-        return list;
-    }
+    [[nodiscard]] PageList harvest() { return PageList(*tracker_); }
 
     // Sends the changed bytes of a page home.
     void flush(PageNumber page) {
@@ -145,7 +144,7 @@ public:
         }
     }
 
-    // In a barrier: the copy is of no use any more.
+    // Drops the copy of a page in a barrier, since another node wrote the page.
     void drop(PageNumber page) {
         if (is_home_[page]) return;
         if (!tracker_->unmap({page, 1}).is_ok()) std::abort();

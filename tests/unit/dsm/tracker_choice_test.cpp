@@ -2,13 +2,14 @@
 // Which tracker is chosen by which kernel, with the refusals that sandboxes and older kernels make.
 #include "dsm/tracker_choice.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <gtest/gtest.h>
-#include <optional>
 #include <string>
 #include <sys/syscall.h>
+#include <utility>
 
 #include "support/child_process.hpp"
 #include "unit/os/page_scene.hpp"
@@ -17,26 +18,30 @@ namespace acp::dsm {
 namespace {
 
 using base::Code;
+using base::DsmFaults;
 using os::test::must;
 
 constexpr std::uint32_t scan_request = 0xc0606610;  // PAGEMAP_SCAN
 
 TEST(TrackerChoice, is_none_on_one_node) {
-    const TrackerChoice choice = must(choose_tracker(true, std::nullopt));
+    const TrackerChoice choice = must(choose_tracker(true, DsmFaults::automatic));
     EXPECT_EQ(choice.kind, TrackerKind::none);
     EXPECT_NE(choice.reason.find("one node"), std::string::npos);
 }
 
 TEST(TrackerChoice, is_the_forced_one_except_none_on_several_nodes) {
-    for (const TrackerKind kind : {TrackerKind::async, TrackerKind::sync, TrackerKind::protect}) {
+    constexpr std::array wishes = {std::pair(DsmFaults::async, TrackerKind::async),
+                                   std::pair(DsmFaults::sync, TrackerKind::sync),
+                                   std::pair(DsmFaults::protect, TrackerKind::protect)};
+    for (const auto& [wish, kind] : wishes) {
         for (const bool is_one_node : {true, false}) {
-            const TrackerChoice choice = must(choose_tracker(is_one_node, kind));
+            const TrackerChoice choice = must(choose_tracker(is_one_node, wish));
             EXPECT_EQ(choice.kind, kind);
             EXPECT_EQ(choice.reason, std::string("ACP_DSM_FAULTS=") + name_of(kind));
         }
     }
-    EXPECT_EQ(must(choose_tracker(true, TrackerKind::none)).kind, TrackerKind::none);
-    const base::Status refused = choose_tracker(false, TrackerKind::none).failure();
+    EXPECT_EQ(must(choose_tracker(true, DsmFaults::none)).kind, TrackerKind::none);
+    const base::Status refused = choose_tracker(false, DsmFaults::none).failure();
     EXPECT_EQ(refused.code(), Code::argument);
     EXPECT_NE(refused.message().find("ACP_DSM_FAULTS=none"), std::string::npos);
 }
@@ -45,12 +50,12 @@ TEST(TrackerChoice, is_async_where_the_kernel_has_it) {
     if (!os::test::has_page_faults(os::PageFaultSupport::Kind::async)) {
         GTEST_SKIP() << os::probe_page_faults().reason;
     }
-    EXPECT_EQ(must(choose_tracker(false, std::nullopt)).kind, TrackerKind::async);
+    EXPECT_EQ(must(choose_tracker(false, DsmFaults::automatic)).kind, TrackerKind::async);
 }
 
 // The child ends with 0 if the choice has the reason; else it says what it had.
 int expect_reason(const std::string& reason, bool is_protect) {
-    const TrackerChoice choice = must(choose_tracker(false, std::nullopt));
+    const TrackerChoice choice = must(choose_tracker(false, DsmFaults::automatic));
     const bool is_right =
         choice.kind == TrackerKind::protect || (!is_protect && choice.kind == TrackerKind::sync);
     if (is_right && choice.reason.find(reason) != std::string::npos) return 0;

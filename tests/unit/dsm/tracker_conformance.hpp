@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each kind of tracker does, with the fault service above it: INSTANTIATE_TEST_SUITE_P with the
-// kinds that the kernel has. Random accesses are compared with a model of the bytes; a write that a
+// The conformance suite of trackers, with the fault service above them; a test program instantiates
+// it for the kinds that the kernel has. Random accesses are compared with a model of the bytes; a write that a
 // harvest misses is not flushed, so that the home differs from the model.
 #pragma once
 
