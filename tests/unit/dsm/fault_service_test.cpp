@@ -63,6 +63,7 @@ TEST(FaultService, ends_the_process_by_a_sentence_if_the_kernel_refuses) {
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe(ends.data()), 0);
     acp::test::ChildProcess child([&] {
+        const DefaultActions defaults;
         // A child does not inherit the tracker of its parent.
         auto own = must(os::Mapping::map_shared(file.get(), 4 * page_bytes));
         const TrackedMemory own_memory{own.data(), 4};

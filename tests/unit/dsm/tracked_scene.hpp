@@ -5,7 +5,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +40,34 @@ T must(base::Result<T> result) {
     }
     return std::move(result).value();
 }
+
+// The default actions of the signals of faults, while it lives: a sanitizer has its own. Before a
+// fault service is made.
+class DefaultActions {
+public:
+    DefaultActions() {
+        struct sigaction by_default {};
+
+        by_default.sa_handler = SIG_DFL;
+        for (std::size_t i = 0; i < signals.size(); ++i) {
+            sigaction(signals[i], &by_default, &former_[i]);
+        }
+    }
+
+    DefaultActions(const DefaultActions&) = delete;
+    DefaultActions& operator=(const DefaultActions&) = delete;
+
+    ~DefaultActions() {
+        for (std::size_t i = 0; i < signals.size(); ++i) {
+            sigaction(signals[i], &former_[i], nullptr);
+        }
+    }
+
+private:
+    static constexpr std::array signals = {SIGBUS, SIGSEGV};
+
+    std::array<struct sigaction, signals.size()> former_{};
+};
 
 // The pages of a harvest, in its order.
 class PageList final : public WrittenPages {

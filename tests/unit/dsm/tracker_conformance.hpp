@@ -118,6 +118,7 @@ TEST_P(TrackerConformance, makes_plain_memory_of_all_pages_at_its_end) {
 }
 
 TEST_P(TrackerConformance, ends_a_child_by_a_sentence) {
+    const DefaultActions defaults;
     TrackedScene scene(GetParam(), 20);
     *scene.page(2) = 'w';
     std::array<int, 2> ends{};
