@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allocated pages against a model: an owner for each page.
+#include "pages/allocated_pages.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace acp::pages {
+namespace {
+
+TEST(AllocatedPagesTest, takes_the_lowest_run_that_is_long_enough) {
+    AllocatedPages book(10);
+    EXPECT_EQ(book.allocate(3), 0);
+    EXPECT_EQ(book.allocate(3), 3);
+    EXPECT_EQ(book.allocate(3), 6);
+    EXPECT_EQ(book.allocate(2), std::nullopt);
+    book.free(3);
+    EXPECT_EQ(book.allocate(4), std::nullopt);
+    EXPECT_EQ(book.allocate(2), 3);
+    EXPECT_EQ(book.allocate(1), 5);
+    EXPECT_EQ(book.allocate(1), 9);
+    EXPECT_EQ(book.pages_taken(), 10);
+}
+
+TEST(AllocatedPagesTest, joins_what_was_freed_with_both_neighbours) {
+    AllocatedPages book(3);
+    for (PageNumber page = 0; page < 3; ++page) EXPECT_EQ(book.allocate(1), page);
+    book.free(0);
+    book.free(2);
+    book.free(1);
+    EXPECT_EQ(book.pages_taken(), 0);
+    EXPECT_EQ(book.allocate(3), 0);
+}
+
+TEST(AllocatedPagesTest, knows_the_pages_at_the_beginning_of_an_allocation_alone) {
+    AllocatedPages book(8);
+    EXPECT_EQ(book.allocate(5), 0);
+    EXPECT_EQ(book.count_at(0), 5);
+    EXPECT_EQ(book.count_at(1), std::nullopt);
+    EXPECT_EQ(book.count_at(5), std::nullopt);
+    book.free(0);
+    EXPECT_EQ(book.count_at(0), std::nullopt);
+    EXPECT_EQ(AllocatedPages(0).allocate(1), std::nullopt);
+}
+
+TEST(AllocatedPagesTest, never_gives_a_page_twice_and_refuses_only_when_no_run_is_free) {
+    constexpr std::uint64_t pages = 64;
+    std::minstd_rand random(7);
+    AllocatedPages book(pages);
+    std::vector<bool> is_taken(pages);
+    std::map<PageNumber, std::uint64_t> live;
+    const auto lowest_run = [&](std::uint64_t count) {
+        std::uint64_t run = 0;
+        for (PageNumber page = 0; page < pages; ++page) {
+            run = is_taken[page] ? 0 : run + 1;
+            if (run == count) return std::optional<PageNumber>(page + 1 - count);
+        }
+        return std::optional<PageNumber>();
+    };
+    for (int step = 0; step < 20000; ++step) {
+        if (random() % 2 == 0 || live.empty()) {
+            const std::uint64_t count = 1 + random() % 12;
+            const auto expected = lowest_run(count);
+            ASSERT_EQ(book.allocate(count), expected);
+            if (!expected) continue;
+            live[*expected] = count;
+            std::fill_n(is_taken.begin() + static_cast<std::ptrdiff_t>(*expected), count, true);
+        } else {
+            const auto chosen =
+                std::next(live.begin(), static_cast<std::ptrdiff_t>(random() % live.size()));
+            const auto [first, count] = *chosen;
+            ASSERT_EQ(book.count_at(first), count);
+            book.free(first);
+            std::fill_n(is_taken.begin() + static_cast<std::ptrdiff_t>(first), count, false);
+            live.erase(chosen);
+        }
+        ASSERT_EQ(book.count(), live.size());
+        ASSERT_EQ(book.pages_taken(),
+                  static_cast<std::uint64_t>(std::count(is_taken.begin(), is_taken.end(), true)));
+    }
+}
+
+}  // namespace
+}  // namespace acp::pages
