@@ -14,14 +14,15 @@ namespace acp::team {
 namespace {
 
 // In the order of CollectiveCall.
-constexpr std::array<std::string_view, 21> call_names{
+constexpr std::array<std::string_view, 26> call_names{
     "no call on a team",  "acp_sync_team",      "acp_split_team",        "acp_split_team_by_node",
     "acp_create_team",    "acp_free_team",      "acp_sync_team_notices", "acp_free_team_memory",
     "acp_malloc_team",    "acp_broadcast_team", "acp_reduce_team",       "acp_allreduce_team",
     "acp_gather_team",    "acp_allgather_team", "acp_scatter_team",      "acp_alltoall_team",
     "acp_alltoallv_team", "acp_scan_team",      "acp_exscan_team",       "acp_compile_pattern",
-    "acp_free_plan"};
-static_assert(call_names.size() == static_cast<std::size_t>(CollectiveCall::free_plan) + 1);
+    "acp_free_plan",      "acp_init_dsm",       "acp_finalize_dsm",      "acp_alloc_dsm",
+    "acp_free_dsm",       "acp_barrier_dsm"};
+static_assert(call_names.size() == static_cast<std::size_t>(CollectiveCall::barrier_dsm) + 1);
 
 constexpr std::array<std::string_view, 7> type_names{"own elements", "int32", "uint32", "int64",
                                                      "uint64",       "float", "double"};
@@ -51,6 +52,11 @@ std::string ordinal(std::uint64_t number) {
 bool is_reduction(CollectiveCall call) noexcept {
     return call == CollectiveCall::reduce || call == CollectiveCall::allreduce ||
            call == CollectiveCall::scan || call == CollectiveCall::exscan;
+}
+
+bool has_bytes(CollectiveCall call) noexcept {
+    return (call >= CollectiveCall::malloc && call < CollectiveCall::compile_pattern) ||
+           call == CollectiveCall::alloc_dsm;
 }
 
 // "": the call has no root.
@@ -87,7 +93,9 @@ std::string describe(const Signature& signature) {
         text += " of the team's " + ordinal(signature.bytes + 1) + " allocation by acp_malloc_team";
     } else if (call == CollectiveCall::free_plan) {
         text += " of the team's " + ordinal(signature.bytes) + " plan";
-    } else if (call >= CollectiveCall::malloc && call != CollectiveCall::compile_pattern) {
+    } else if (call == CollectiveCall::free_dsm) {
+        text += " of the allocation at shared page " + std::to_string(signature.bytes);
+    } else if (has_bytes(call)) {
         text += " of " + std::to_string(signature.bytes) + " bytes";
     }
     if (is_reduction(call)) {

@@ -31,7 +31,12 @@ enum class CollectiveCall : std::uint8_t {
     scan,
     exscan,
     compile_pattern,
-    free_plan
+    free_plan,
+    init_dsm,
+    finalize_dsm,
+    alloc_dsm,
+    free_dsm,
+    barrier_dsm
 };
 
 // "acp_broadcast_team"
@@ -49,7 +54,7 @@ struct Combination {
 struct Signature {
     std::uint64_t what = 0;  // call, combination, root, and the non-blocking bit
     // Bytes of each member, or of each pair; for free_memory and free_plan, the number of the
-    // allocation or plan.
+    // allocation or plan; for free_dsm, the first page.
     std::uint64_t bytes = 0;
 
     Signature() noexcept = default;
