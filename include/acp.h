@@ -19,6 +19,7 @@
 #include <acp/access.h>
 #include <acp/channel.h>
 #include <acp/deque.h>
+#include <acp/dsm.h>
 #include <acp/element.h>
 #include <acp/error.h>
 #include <acp/exchange.h>

@@ -190,6 +190,7 @@ base::Status open_epoch(Library& instance) {
 //   have_all_met  the last meeting of this epoch has completed
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
+    instance.shared_pages.reset();
     if (instance.plans != nullptr) instance.plan_handles_made = instance.plans->handles_made();
     instance.plans.reset();
     if (instance.teams != nullptr) instance.team_handles_made = instance.teams->handles_made();

@@ -24,6 +24,7 @@
 #include "data/sequence.hpp"
 #include "data/table_view.hpp"
 #include "data/workspace.hpp"
+#include "dsm/shared_pages.hpp"
 #include "gma/gma.hpp"
 #include "gma/word_waits.hpp"
 #include "local/hazards.hpp"
@@ -73,6 +74,7 @@ struct Library {
     std::unique_ptr<team::Teams> teams;
     std::unique_ptr<execution::Plans> plans;
     execution::Plans::HandlesMade plan_handles_made;  // total of the earlier epochs
+    std::unique_ptr<dsm::SharedPages> shared_pages;   // from acp_init_dsm to acp_finalize_dsm
 };
 
 // The instance once it is made, which it is when the library is loaded. Hidden, as what follows.

@@ -143,6 +143,12 @@ public:
         return places_.blocks[node] + page * pages::page_bytes;
     }
 
+    // The global address of a byte.   address  has() it
+    [[nodiscard]] memory::GlobalAddress address_of_byte(const void* address,
+                                                        pages::NodeNumber node) const noexcept {
+        return places_.blocks[node] + (reinterpret_cast<std::uintptr_t>(address) - begin_);
+    }
+
     [[nodiscard]] memory::GlobalAddress twin_address_of(pages::PageNumber page) const noexcept {
         return places_.blocks[places_.node] + layout_.twins + page * pages::page_bytes;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,11 @@ std::string hexadecimal(std::uintptr_t number) {
     return "0x" + text;
 }
 
+//   bytes  whole pages
+void make_zero(char* start, std::uint64_t bytes) noexcept {
+    if (!os::give_back_shared(start, bytes)) std::memset(start, 0, bytes);
+}
+
 struct Opened {
     GlobalAddress own_block = 0;
     os::Mapping tracked;
@@ -70,6 +76,8 @@ public:
         if (!gather(status)) return team_.failure();
         if (Status refusal = verdict(std::move(status)); !refusal.is_ok())
             return fail(std::move(refusal));
+        // Before the gather behind which ranks use the block.
+        if (own_.block != 0) make_zero(own_block(), layout_.bytes);
         while (const std::uint64_t free = free_everywhere()) {
             os::Mapping tracked;
             status = map(free, tracked);
@@ -130,7 +138,7 @@ private:
                                              pages::page_bytes, allocator::BlockOwner::separate);
             if (block.is_ok()) {
                 own_.block = block.value();
-                return allocator_.clear(own_.block, layout_.bytes);
+                return {};
             }
             if (block.failure().code() != Code::memory) return std::move(block).failure();
         }
@@ -261,6 +269,11 @@ Result<std::unique_ptr<WindowMemory>> WindowMemory::open(team::Team& team,
     Opened found = std::move(opened).value();
     return std::unique_ptr<WindowMemory>(new WindowMemory(
         allocator, found.own_block, std::move(found.tracked), std::move(found.places)));
+}
+
+void WindowMemory::clear(PageRange pages) const noexcept {
+    make_zero(reinterpret_cast<char*>(window_.plain(pages.first).data()),
+              pages.count * pages::page_bytes);
 }
 
 void WindowMemory::free_block() noexcept {

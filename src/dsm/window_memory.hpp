@@ -6,8 +6,7 @@
 // fixed list that are free in its address space, and a node's leader the block that it allocated;
 // then all map the first place that is free everywhere. If another thread of a rank takes the place
 // in between, they try the next one.
-// Collective, by one thread of each rank. Tests: tests/conformance/dsm_test.cpp,
-// tests/conformance/dsm_places_test.cpp.
+// Collective, by one thread of each rank. Tests: tests/conformance/dsm_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +44,9 @@ public:
     WindowMemory(const WindowMemory&) = delete;
     WindowMemory& operator=(const WindowMemory&) = delete;
 
+    // Makes pages zero, in the memory of this node.
+    void clear(PageRange pages) const noexcept;
+
     // The leader of the node frees its block. After a barrier behind which no rank uses the window.
     void free_block() noexcept;
 
@@ -54,7 +56,7 @@ private:
     WindowMemory(data::Allocator& allocator,
                  memory::GlobalAddress own_block,
                  os::Mapping tracked,
-                 WindowPlaces places);
+                 WindowPlaces where);
 
     data::Allocator& allocator_;
     memory::GlobalAddress own_block_;  // 0: another rank of the node is the leader

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared pages: memory that all ranks read and write by plain pointers, which mean the same on every
+ * rank. In this version all ranks of the job are on one node.
+ *
+ *     acp_init_dsm(bytes);                                 all ranks
+ *     double* grid = acp_alloc_dsm(rows * row_bytes);      all ranks; the same pointer on each
+ *     for (...) {
+ *         compute_own_rows(grid);
+ *         acp_barrier_dsm();                               each rank sees what all have written
+ *     }
+ *     acp_free_dsm(grid);
+ *     acp_finalize_dsm();
+ *
+ * Consistency: after a barrier each rank reads what any rank has written before it. Between two
+ * barriers no rank reads or writes a byte that another one writes. Different bytes of a page may be
+ * written by different ranks.
+ *
+ * Collective calls are made by one thread of each rank, in the same order on all ranks. The pages
+ * lie in the heap of a rank: acp_init_dsm takes `size` bytes of it (--heap-size, ACP_HEAP_SIZE).
+ * They outlive the rank that dies; a barrier then fails on the others.
+ *
+ * Children of fork() have no shared pages: an access ends the child by SIGSEGV. Core dumps leave
+ * shared pages out. acp_finalize and acp_reset end shared pages.
+ *
+ * Calls that fail set acp_errno(): ACP_ERR_STATE (no shared pages, or another thread is in a
+ * collective call), ACP_ERR_PEER (a rank has died), ACP_ERR_MISMATCH (ranks made different calls).
+ * Not from signal handlers. */
+#ifndef ACP_DSM_H
+#define ACP_DSM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <acp/export.h>
+#include <acp/memory.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Makes the shared pages of the job. Collective. The address range is the same on all ranks.
+ *   size  1 .. 2^43, the same on all ranks; rounded up to pages of 4096 bytes
+ * Returns 0, or -1, on all ranks alike: ACP_ERR_ARGUMENT (a wrong size, or different ones),
+ * ACP_ERR_MEMORY (no heap has that much room), ACP_ERR_LIMIT (no address range is free on all
+ * ranks), ACP_ERR_UNSUPPORTED (the job has several nodes, or heaps of size 0), ACP_ERR_STATE (there
+ * are shared pages). */
+ACP_API int acp_init_dsm(size_t size);
+
+/* Ends the shared pages: no pointer into them is valid afterwards. Collective; a barrier. Returns 0,
+ * or -1; the pages have ended in both cases. */
+ACP_API int acp_finalize_dsm(void);
+
+/* Allocates shared memory: whole pages, all zero. Collective. Returns the same address on all ranks,
+ * or NULL on all of them: ACP_ERR_ARGUMENT (size 0), ACP_ERR_LIMIT (no run of that many pages is
+ * free).   size  the same on all ranks */
+ACP_API void* acp_alloc_dsm(size_t size);
+
+/* Frees shared memory. Collective; a barrier, behind which no rank uses the memory. Returns 0, or -1
+ * and changes nothing: ACP_ERR_ARGUMENT (not a result of acp_alloc_dsm).
+ *   address  the same on all ranks */
+ACP_API int acp_free_dsm(void* address);
+
+/* A barrier of all ranks. After it each rank reads what any rank has written to shared pages before
+ * it. Collective. Returns 0, or -1. */
+ACP_API int acp_barrier_dsm(void);
+
+/* The global address of a byte of a shared page, for acp_copy, acp_put, acp_get, atomics and locks.
+ * Returns ACP_GA_NULL after a failure: ACP_ERR_ARGUMENT (the address lies in no shared page). Does
+ * not block. */
+ACP_API acp_ga_t acp_query_ga_dsm(const void* address);
+
+typedef struct {
+    uint64_t bytes;           /* of all shared pages */
+    uint64_t bytes_allocated; /* whole pages */
+    uint64_t allocations;     /* that were not freed */
+    uint64_t barriers;        /* of acp_barrier_dsm that the caller has passed */
+    uint64_t faults;          /* signals that accesses of the caller raised; on one node always 0 */
+} acp_stats_dsm_t;
+
+/* Writes the calling rank's statistics.   size  sizeof *stats: a library of another version leaves
+ * fields zero that it does not know. Returns 0, or -1: ACP_ERR_ARGUMENT. Does not block. */
+ACP_API int acp_query_stats_dsm(acp_stats_dsm_t* stats, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

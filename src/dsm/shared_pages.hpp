@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The shared pages of a job, as one of its ranks uses them: the window, what is allocated in it, and
+// the calls of all ranks. Owns a team of all ranks, so that its calls and those of the program on
+// other teams are independent.
+// Collective calls: by one thread of each rank at a time; queries: any thread.
+// Tests: tests/conformance/dsm_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "dsm/window_memory.hpp"
+#include "gma/gma.hpp"
+#include "team/teams.hpp"
+
+#include "pages/allocated_pages.hpp"
+
+namespace acp::dsm {
+
+// All of them outlive the shared pages.
+struct SharedPagesTools {
+    gma::Gma& gma;
+    data::Allocator& allocator;
+    team::Teams& teams;
+};
+
+struct SharedPagesCounters {
+    std::uint64_t pages_allocated = 0;
+    std::uint64_t allocations = 0;
+    std::uint64_t barriers = 0;
+};
+
+class SharedPages {
+public:
+    // Collective. Errors, on all ranks: those of WindowMemory::open() and Teams::run(); unsupported
+    // (a job of several nodes).
+    //   bytes  1 .. bytes_max; rounded up to whole pages
+    static base::Result<std::unique_ptr<SharedPages>> open(const SharedPagesTools& tools,
+                                                           std::uint64_t bytes);
+
+    // The epoch ends, or close() was called: unmaps the window.
+    ~SharedPages() = default;
+    SharedPages(const SharedPages&) = delete;
+    SharedPages& operator=(const SharedPages&) = delete;
+
+    // Collective: a barrier, after which no rank uses the window. Errors: those of Teams::run().
+    base::Status close();
+
+    // Collective. Allocates whole pages, all zero. Returns the same address on all ranks. Errors:
+    // argument (0 bytes), limit (no run of pages is free), and those of Teams::run().
+    base::Result<char*> allocate(std::uint64_t bytes);
+
+    // Collective: a barrier, after which no rank uses the allocation. Errors: argument (no
+    // allocation begins there), and those of Teams::run().
+    base::Status free(const void* address);
+
+    // Collective: after it each rank reads what any rank wrote before it. Errors: those of
+    // Teams::run().
+    base::Status synchronize();
+
+    [[nodiscard]] const Window& window() const noexcept { return memory_->window(); }
+
+    [[nodiscard]] SharedPagesCounters counters() const noexcept;
+
+    static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 43;
+
+private:
+    SharedPages(const SharedPagesTools& tools,
+                team::TeamHandle ranks,
+                std::unique_ptr<WindowMemory> memory);
+
+    SharedPagesTools tools_;
+    team::TeamHandle ranks_;  // all ranks
+    std::unique_ptr<WindowMemory> memory_;
+    pages::AllocatedPages allocations_;
+    // for counters() in other threads
+    std::atomic<std::uint64_t> pages_allocated_{0};
+    std::atomic<std::uint64_t> allocation_count_{0};
+    std::atomic<std::uint64_t> barriers_{0};
+};
+
+}  // namespace acp::dsm
