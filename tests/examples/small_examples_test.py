@@ -50,6 +50,22 @@ class SmallExamples(harness.ExampleTest):
         for ranks in RANKS:
             self.assert_prints("poll_on_flag", ranks, f"100 letters went round {ranks} ranks")
 
+    def test_laplace_has_the_bits_of_one_process(self):
+        for ranks, points in ((1, 3), (1, 200), (2, 300), (3, 257), (4, 10), (8, 5)):
+            with self.subTest(ranks=ranks, points=points):
+                job = self.run_job(ranks, "laplace", "-n", points, "-s", 20)
+                self.assert_succeeds(job)
+                self.assertRegex(job.out, f"^{ranks} ranks: 20 steps of {points} x {points} points took [0-9.]+ s, "
+                                          "and each bit is as one process computes it\n$", str(job))
+                self.assertEqual(job.err, "")
+
+    def test_laplace_refuses_what_is_no_problem(self):
+        for arguments in (("-n", 2), ("-s", -1), ("-n",), ("-x", 1)):
+            with self.subTest(arguments=arguments):
+                job = self.run_job(2, "laplace", *arguments)
+                self.assertEqual(job.code, 2, str(job))
+                self.assertEqual(job.err.count("usage: laplace"), 1, str(job))
+
     def test_programs_that_wait_for_words_print_their_results(self):
         for launcher, counts in (((), (1, 2, 3, 4, 7, 8)), (("--nodes", "2"), (2, 4))):
             for ranks in counts:
