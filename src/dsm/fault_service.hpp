@@ -5,8 +5,8 @@
 // The handler repairs a fault by its cause and by the state of the page:
 //   unmapped    in a child of fork(): writes the sentence that shared pages are not inherited, and
 //               leaves the signal to its former action, by default the end of the process.
-//   absent      brings the page, and maps it with all pages of its block that the node has (one
-//               system call), or, if the tracker maps whole blocks, brings and maps the block
+//   absent      fetches the page, and maps it with all pages of its block that the node has (one
+//               system call), or, if the tracker maps whole blocks, fetches and maps the block
 //   mapped      Tracker::admit().
 // An access whose kind is unknown (a program that calls acp_handle_fault_dsm without a context) is
 // a read of an absent page and a write to a mapped one; a write then faults twice.

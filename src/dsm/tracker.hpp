@@ -132,7 +132,7 @@ public:
 
     [[nodiscard]] virtual TrackerKind kind() const noexcept = 0;
 
-    // Whether the tracker gives all pages of a block the same rights, so that a fault brings them all.
+    // Whether the tracker gives all pages of a block the same rights, so that a fault maps them all.
     [[nodiscard]] virtual bool maps_whole_blocks() const noexcept { return false; }
 
 protected:

@@ -21,7 +21,7 @@ struct TrackerChoice {
 // protect, measured for about 1 ms, since their order differs between processors.
 //   wish  ACP_DSM_FAULTS: the choice unless it is automatic, or `none` on several nodes
 // Each rank may have another kind, for the tracker is private to a rank.
-// Errors: argument (`none` on several nodes). If the kernel lacks the wished kind, Tracker::start
+// Errors: argument (`none` on several nodes). If the kernel lacks the chosen kind, Tracker::start
 // fails.
 base::Result<TrackerChoice> choose_tracker(bool is_one_node, base::DsmFaults wish);
 
