@@ -114,6 +114,13 @@ class Experiments(unittest.TestCase):
         self.assertIn("extra_us", rows[0]["extra"])
         self.assertGreater(rows[0]["extra"]["mean_us"], 300)
 
+    def test_laplace_is_compared_with_loops_on_private_memory(self):
+        for ranks in (1, 2, 3):
+            rows = self.quick(ranks, "laplace")
+            self.assertEqual([(its["case"], its["ranks"]) for its in rows], [("shared pages", ranks)])
+            self.assertEqual(rows[0]["yardstick"]["name"], "private memory")
+            self.assertGreater(rows[0]["extra"]["speedup"], 0)
+
     def test_atomics_are_measured_alone_and_contended(self):
         rows = self.quick(3, "atomic")
         self.assertEqual([its["case"] for its in rows],

@@ -41,6 +41,7 @@ int run_atomic(const Call& call);
 int run_sync(const Call& call);
 int run_net(const Call& call);
 int run_flag(const Call& call);
+int run_laplace(const Call& call);
 int run_heap(const Call& call);
 int run_heap_full(const Call& call);
 int run_map(const Call& call);

@@ -37,6 +37,8 @@ constexpr Experiment all[] = {
      "acprun -n 2 acpbench halo", run_halo},
     {"halo-plan", "all exchanges of paper 003 planned and simulated by every scheduler",
      "acpbench halo-plan", run_halo_plan},
+    {"laplace", "LAPLACE of paper 001 on shared pages beside the same loops on private memory",
+     "acprun -n 2 --heap-size 128M acpbench laplace", run_laplace},
     {"heap", "acp_malloc and acp_free beside those of the C library, or a get from the same rank",
      "acprun -n 2 acpbench heap", run_heap},
     {"heap-full", "acp_malloc that finds no room, in a heap that is filled to 50 .. 99 %",
