@@ -55,8 +55,15 @@ bool is_reduction(CollectiveCall call) noexcept {
 }
 
 bool has_bytes(CollectiveCall call) noexcept {
-    return (call >= CollectiveCall::malloc && call < CollectiveCall::compile_pattern) ||
-           call == CollectiveCall::alloc_dsm;
+    switch (call) {
+        case CollectiveCall::compile_pattern:
+        case CollectiveCall::init_dsm:
+        case CollectiveCall::finalize_dsm:
+        case CollectiveCall::barrier_dsm:
+            return false;
+        default:  // numbers beyond all calls too
+            return call >= CollectiveCall::malloc;
+    }
 }
 
 // "": the call has no root.
