@@ -211,13 +211,19 @@ int acp_fetch_add_map(
 
 int acp_compare_exchange_map(
     acp_map_t map, const void* key, size_t key_size, uint64_t* expected, uint64_t desired) {
-    const std::uint64_t before = expected != nullptr ? *expected : 0;
-    return change("acp_compare_exchange_map", map, bytes_at(key, key_size),
-                  {ChangeKind::compare_exchange, desired, before},
+    const Bytes bytes = bytes_at(key, key_size);
+    if (expected == nullptr) {
+        return api::call_with_key("acp_compare_exchange_map", -1, map, bytes,
+                                  [](Hashed&, const ContainerName&) -> Result<int> {
+                                      return Status(Code::argument, "expected is NULL");
+                                  });
+    }
+    return change("acp_compare_exchange_map", map, bytes,
+                  {ChangeKind::compare_exchange, desired, *expected},
                   [&](const EntryResult& result) -> Result<int> {
                       if (result.effect == Effect::absent) return ACP_NONE;
                       if (result.effect == Effect::done) return 1;
-                      if (expected != nullptr) *expected = result.number;
+                      *expected = result.number;
                       return 0;
                   });
 }

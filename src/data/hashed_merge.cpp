@@ -91,7 +91,8 @@ Status HashedWalk::look_for(const ContainerName& into, const ContainerName& from
 }
 
 Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, Scope scope) {
-    if (into.directory == from.directory) return look_for(into, from);
+    auto status = look_for(into, from);
+    if (!status.is_ok() || into.directory == from.directory) return status;
     const auto put_one = [&](const WalkReader::Entry& entry) { return put_copy(into, entry); };
     if (into.kind != ContainerKind::map && into.kind != ContainerKind::set) {
         return visit_tables(

@@ -2,8 +2,11 @@
 """Signals sent to acprun, and the time limit."""
 import contextlib
 import os
+import pathlib
 import resource
 import signal
+import tempfile
+import time
 
 from support import ACT, MEMBER, WATCHDOG_S, ToolTest, main, ready
 
@@ -32,6 +35,33 @@ class Signals(ToolTest):
                     job.send(number)
                     code, _, error = job.finish()
                     self.assertEqual((code, error), (128 + number, f"acprun: ended by {number.name}\n"))
+                    self.assert_nobody_is_left(job)
+
+    def test_a_signal_ends_a_job_whose_hosts_are_being_reached(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+            for hosts in ("a", "a,b"):
+                with self.subTest(signal=number.name, hosts=hosts), tempfile.TemporaryDirectory() as folder:
+                    reached = pathlib.Path(folder, "reached")
+                    os.mkfifo(reached)
+                    ssh = pathlib.Path(folder, "ssh")
+                    ssh.write_text(f"#!/bin/sh\necho reached > {reached}\nexec sleep {WATCHDOG_S}\n")
+                    ssh.chmod(0o755)
+                    job = self.start("--hosts", hosts, "--ssh", str(ssh), ACT, "pause")
+                    reached.read_text()  # until the first host is being reached
+                    job.send(number)
+                    code, _, error = job.finish()
+                    self.assertEqual((code, error), (128 + number, f"acprun: ended by {number.name}\n"))
+                    self.assert_nobody_is_left(job)
+
+    def test_a_signal_at_any_moment_of_the_start_ends_the_job(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            for pauses in range(12):
+                with self.subTest(signal=number.name, pauses=pauses):
+                    job = self.start("-n", "3", "--nodes", "3", ACT, "pause")
+                    for _ in range(pauses):
+                        time.sleep(0.01)  # lint: a moment of the start
+                    job.send(number)
+                    self.assertIn(job.finish()[0], (128 + number, -number))  # or before acprun handles signals
                     self.assert_nobody_is_left(job)
 
     def test_the_last_signal_that_asks_for_the_end_is_reported(self):

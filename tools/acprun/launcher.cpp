@@ -126,12 +126,28 @@ void Launcher::on_signal(int signal) {
         return settle_roll_call();
     }
     const std::string line = "signal " + std::to_string(signal);
+    const bool stops_or_continues = signal == SIGTSTP || signal == SIGCONT;
+    if (!have_ranks_started() && !stops_or_continues) return end_before_ranks(signal);
     if (asks_for_end || signal == SIGHUP || signal == SIGQUIT) asked_signal_ = signal;
     if (asks_for_end) {
         end_all(line);
     } else {
         send_all(line);
     }
+}
+
+// Whether each agent gets what acprun sends from now on after what it needs to start its ranks.
+bool Launcher::have_ranks_started() const noexcept {
+    return agents_.size() == 1 ? is_ready(0) : have_peers_;
+}
+
+// No rank can get the signal: it ends the job, as it would end a rank.
+void Launcher::end_before_ranks(int signal) {
+    asked_signal_ = signal;
+    is_ended_before_ranks_ = true;
+    fixed_code_ = launch::exit_signal_base + signal;
+    end_all("kill");
+    expect_end(fixed_code_);
 }
 
 void Launcher::on_agent(std::uint32_t node) {
@@ -144,7 +160,7 @@ void Launcher::on_agent(std::uint32_t node) {
     poll_->remove(agent.channel->fd());
     settle_roll_call();
     settle_running();
-    if (agent.ended || agent.is_cut_off) return;
+    if (agent.ended || agent.is_cut_off || is_ended_before_ranks_) return;
     if (!lost_node_) lost_node_ = node;
     end_others(node, "kill");
 }
