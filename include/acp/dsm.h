@@ -70,7 +70,7 @@ ACP_API int acp_barrier_dsm(void);
 ACP_API acp_ga_t acp_query_ga_dsm(const void* address);
 
 typedef struct {
-    uint64_t bytes;           /* of all shared pages */
+    uint64_t bytes;           /* the size of all shared pages */
     uint64_t bytes_allocated; /* whole pages */
     uint64_t allocations;     /* that were not freed */
     uint64_t barriers;        /* of acp_barrier_dsm that the caller has passed */

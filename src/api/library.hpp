@@ -74,7 +74,8 @@ struct Library {
     std::unique_ptr<team::Teams> teams;
     std::unique_ptr<execution::Plans> plans;
     execution::Plans::HandlesMade plan_handles_made;  // total of the earlier epochs
-    std::unique_ptr<dsm::SharedPages> shared_pages;   // from acp_init_dsm to acp_finalize_dsm
+    std::unique_ptr<dsm::SharedPages>
+        shared_pages;  // nullptr before acp_init_dsm and after acp_finalize_dsm
 };
 
 // The instance once it is made, which it is when the library is loaded. Hidden, as what follows.

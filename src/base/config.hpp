@@ -20,10 +20,10 @@ enum class OnError { fatal, give_back };                           // ACP_ON_ERR
 enum class IntraNode { automatic, direct, attach, mailbox, udp };  // ACP_INTRANODE=auto|direct|...
 enum class MailboxKind { mpsc, pairs, bitmap };                    // ACP_MAILBOX
 enum class AttachMode { automatic, off };  // ACP_ATTACH=auto|off (off: as if forbidden)
-enum class Cipher { automatic, aes_128_gcm, chacha20_poly1305 };  // ACP_CIPHER=auto|aes|chacha
-enum class CipherLibrary { automatic, libcrypto, ipsec_mb };      // ACP_CIPHER_LIBRARY
-enum class GatewayPlace { automatic, agent };                     // ACP_GATEWAY=auto|agent
-enum class DsmFaults { automatic, none, async, sync, protect };   // ACP_DSM_FAULTS=auto|none|...
+enum class Cipher { automatic, aes_128_gcm, chacha20_poly1305 };    // ACP_CIPHER=auto|aes|chacha
+enum class CipherLibrary { automatic, libcrypto, ipsec_mb };        // ACP_CIPHER_LIBRARY
+enum class GatewayPlace { automatic, agent };                       // ACP_GATEWAY=auto|agent
+enum class PageFaultWay { automatic, none, async, sync, protect };  // ACP_DSM_FAULTS=auto|none|...
 
 // UDP ports first .. last; first 0: the kernel chooses any.
 struct PortRange {
@@ -38,14 +38,14 @@ inline constexpr std::uint64_t heap_automatic = ~std::uint64_t{0};
 // The settings of the library: one field for each variable that users may set. Sizes in bytes,
 // times in ns.
 struct Config {
-    OnError on_error = OnError::fatal;            // ACP_ON_ERROR
-    IntraNode intranode = IntraNode::automatic;   // ACP_INTRANODE
-    AttachMode attach = AttachMode::automatic;    // ACP_ATTACH
-    MailboxKind mailbox = MailboxKind::mpsc;      // ACP_MAILBOX
-    std::uint32_t datagram_bytes = 0;             // ACP_DATAGRAM=auto|64..65000; 0 = auto
-    bool is_bypass_on = true;                     // ACP_BYPASS=on|off
-    DsmFaults dsm_faults = DsmFaults::automatic;  // ACP_DSM_FAULTS
-    std::uint64_t inline_bytes_max = 262'144;     // ACP_INLINE_MAX=0..1G
+    OnError on_error = OnError::fatal;                      // ACP_ON_ERROR
+    IntraNode intranode = IntraNode::automatic;             // ACP_INTRANODE
+    AttachMode attach = AttachMode::automatic;              // ACP_ATTACH
+    MailboxKind mailbox = MailboxKind::mpsc;                // ACP_MAILBOX
+    std::uint32_t datagram_bytes = 0;                       // ACP_DATAGRAM=auto|64..65000; 0 = auto
+    bool is_bypass_on = true;                               // ACP_BYPASS=on|off
+    PageFaultWay page_fault_way = PageFaultWay::automatic;  // ACP_DSM_FAULTS
+    std::uint64_t inline_bytes_max = 262'144;               // ACP_INLINE_MAX=0..1G
     // ACP_STARTER_SIZE=0..1T; the launcher's value wins
     std::uint64_t starter_bytes = 65'536;
     // ACP_HEAP_SIZE=auto|0..1T: the most that each rank's heap may take; the launcher resolves it

@@ -42,11 +42,11 @@ constexpr std::array<Word<CipherLibrary>, 3> cipher_library_words{
      {"ipsec-mb", CipherLibrary::ipsec_mb}}};
 constexpr std::array<Word<GatewayPlace>, 2> gateway_words{
     {{"auto", GatewayPlace::automatic}, {"agent", GatewayPlace::agent}}};
-constexpr std::array<Word<DsmFaults>, 5> dsm_faults_words{{{"auto", DsmFaults::automatic},
-                                                           {"none", DsmFaults::none},
-                                                           {"async", DsmFaults::async},
-                                                           {"sync", DsmFaults::sync},
-                                                           {"protect", DsmFaults::protect}}};
+constexpr std::array<Word<PageFaultWay>, 5> page_fault_words{{{"auto", PageFaultWay::automatic},
+                                                              {"none", PageFaultWay::none},
+                                                              {"async", PageFaultWay::async},
+                                                              {"sync", PageFaultWay::sync},
+                                                              {"protect", PageFaultWay::protect}}};
 constexpr std::array<Word<MailboxKind>, 3> mailbox_words{
     {{"mpsc", MailboxKind::mpsc}, {"pairs", MailboxKind::pairs}, {"bitmap", MailboxKind::bitmap}}};
 // For a value with several words, the first one is shown.
@@ -272,8 +272,8 @@ const std::vector<Variable>& variables() {
          [](const Config& config) { return std::to_string(config.channel_requests); }},
         {"ACP_DSM_FAULTS", "auto|none|async|sync|protect",
          "how writes to shared pages are found; auto takes the best that the kernel has",
-         parse_choice<&Config::dsm_faults, dsm_faults_words>,
-         show_choice<&Config::dsm_faults, dsm_faults_words>},
+         parse_choice<&Config::page_fault_way, page_fault_words>,
+         show_choice<&Config::page_fault_way, page_fault_words>},
         {"ACP_COLORS", "1..4", "number of colours a registration can choose from",
          parse_color_count<&Config::colors>,
          [](const Config& config) { return std::to_string(config.colors); }},

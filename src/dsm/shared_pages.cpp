@@ -42,13 +42,13 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
                       "this version shares pages on one node alone, and the job has " +
                           std::to_string(segment.shape().nodes) + " nodes");
     }
-    auto divided = tools.teams.divide(tools.teams.world(), CollectiveCall::init_dsm, {0, 0, 0});
+    auto divided = tools.teams.divide(tools.teams.world(), CollectiveCall::init_pages, {0, 0, 0});
     if (!divided.is_ok()) return std::move(divided).failure();
     const team::TeamHandle ranks = divided.value();
     const WindowPlan plan{pages_for(bytes) * pages::page_bytes, 0};
     std::unique_ptr<WindowMemory> memory;
     Status refusal;
-    auto status = tools.teams.run(ranks, {CollectiveCall::init_dsm, 0}, [&](team::Team& team) {
+    auto status = tools.teams.run(ranks, {CollectiveCall::init_pages, 0}, [&](team::Team& team) {
         auto opened = WindowMemory::open(team, tools.allocator, segment, plan);
         if (opened.is_ok()) {
             memory = std::move(opened).value();
@@ -65,7 +65,7 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
 }
 
 Status SharedPages::close() {
-    auto status = tools_.teams.run(ranks_, {CollectiveCall::finalize_dsm, 0},
+    auto status = tools_.teams.run(ranks_, {CollectiveCall::finalize_pages, 0},
                                    [](team::Team& team) { return team::synchronize(team); });
     memory_->free_block();
     auto freed = tools_.teams.free(ranks_);
@@ -77,7 +77,7 @@ Result<char*> SharedPages::allocate(std::uint64_t bytes) {
     const std::uint64_t count = pages_for(bytes);
     std::uint64_t first = no_page;
     auto status =
-        tools_.teams.run(ranks_, {CollectiveCall::alloc_dsm, bytes}, [&](team::Team& team) {
+        tools_.teams.run(ranks_, {CollectiveCall::alloc_pages, bytes}, [&](team::Team& team) {
             std::vector<std::uint64_t> all(team.members().size());
             first = allocations_.allocate(count).value_or(no_page);
             return team::all_gather(team, reinterpret_cast<const char*>(&first),
@@ -102,7 +102,7 @@ Status SharedPages::free(const void* address) {
     const auto count = is_at_page ? allocations_.count_at(first) : std::nullopt;
     if (!count) return {Code::argument, "no allocation of shared pages begins at this address"};
     auto status =
-        tools_.teams.run(ranks_, {CollectiveCall::free_dsm, first}, [&](team::Team& team) {
+        tools_.teams.run(ranks_, {CollectiveCall::free_pages, first}, [&](team::Team& team) {
             if (!team::synchronize(team)) return false;
             if (!team.members().is_leader()) return true;
             // Zero for the next allocation, which no rank writes before its gather.
@@ -117,7 +117,7 @@ Status SharedPages::free(const void* address) {
 }
 
 Status SharedPages::synchronize() {
-    auto status = tools_.teams.run(ranks_, {CollectiveCall::barrier_dsm, 0},
+    auto status = tools_.teams.run(ranks_, {CollectiveCall::barrier_pages, 0},
                                    [](team::Team& team) { return team::synchronize(team); });
     if (status.is_ok()) barriers_.fetch_add(1, std::memory_order_relaxed);
     return status;

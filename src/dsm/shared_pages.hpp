@@ -76,7 +76,7 @@ private:
     team::TeamHandle ranks_;  // all ranks
     std::unique_ptr<WindowMemory> memory_;
     pages::AllocatedPages allocations_;
-    // for counters() in other threads
+    // Other threads read these in counters().
     std::atomic<std::uint64_t> pages_allocated_{0};
     std::atomic<std::uint64_t> allocation_count_{0};
     std::atomic<std::uint64_t> barriers_{0};

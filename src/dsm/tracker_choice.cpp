@@ -129,16 +129,16 @@ std::string microseconds(double ns) {
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " us";
 }
 
-TrackerKind kind_of(base::DsmFaults wish) noexcept {
+TrackerKind kind_of(base::PageFaultWay wish) noexcept {
     switch (wish) {
-        case base::DsmFaults::automatic:
-        case base::DsmFaults::none:
+        case base::PageFaultWay::automatic:
+        case base::PageFaultWay::none:
             break;
-        case base::DsmFaults::async:
+        case base::PageFaultWay::async:
             return TrackerKind::async;
-        case base::DsmFaults::sync:
+        case base::PageFaultWay::sync:
             return TrackerKind::sync;
-        case base::DsmFaults::protect:
+        case base::PageFaultWay::protect:
             return TrackerKind::protect;
     }
     return TrackerKind::none;
@@ -176,8 +176,8 @@ Result<FirstWriteCost> measure_first_writes() {
     return least;
 }
 
-Result<TrackerChoice> choose_tracker(bool is_one_node, base::DsmFaults wish) {
-    if (wish != base::DsmFaults::automatic) {
+Result<TrackerChoice> choose_tracker(bool is_one_node, base::PageFaultWay wish) {
+    if (wish != base::PageFaultWay::automatic) {
         const TrackerKind kind = kind_of(wish);
         if (kind == TrackerKind::none && !is_one_node) {
             return Status(Code::argument,

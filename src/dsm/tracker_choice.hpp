@@ -23,7 +23,7 @@ struct TrackerChoice {
 // Each rank may have another kind, for the tracker is private to a rank.
 // Errors: argument (`none` on several nodes). If the kernel lacks the chosen kind, Tracker::start
 // fails.
-base::Result<TrackerChoice> choose_tracker(bool is_one_node, base::DsmFaults wish);
+base::Result<TrackerChoice> choose_tracker(bool is_one_node, base::PageFaultWay wish);
 
 // What the first write to a protected page costs; the least of some rounds.
 struct FirstWriteCost {

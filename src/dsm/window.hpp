@@ -46,7 +46,7 @@ struct WindowLayout {
     std::uint64_t sharers = 0;
     std::uint64_t clock = 0;
     std::uint64_t state = 0;
-    std::uint64_t bytes = 0;  // of the block
+    std::uint64_t bytes = 0;  // the size of the block
 
     //   nodes  of the job
     //   state  bytes of the barrier's state in a job of several nodes
@@ -57,12 +57,13 @@ struct WindowLayout {
 
 // Where a window lies.
 struct WindowPlaces {
-    char* tracked = nullptr;  // at the window's address
+    char* tracked = nullptr;  // the mapping at the window's address
     char* block = nullptr;    // the plain mapping of this node's block
     std::uint64_t pages = 0;
     std::uint64_t state_bytes = 0;
-    pages::NodeNumber node = 0;                 // this one
-    std::vector<memory::GlobalAddress> blocks;  // by node; one for each node of the job
+    pages::NodeNumber node = 0;  // this one
+    std::vector<memory::GlobalAddress>
+        blocks;  // the address of each node's block, in the order of the nodes
 };
 
 class Window {
@@ -133,7 +134,7 @@ public:
         return {words_at<pages::CacheClock<>>(layout_.clock), places_.pages};
     }
 
-    // dsm/node_state.hpp; zero at first.
+    // Memory for the state of a barrier between nodes; zero at first.
     [[nodiscard]] char* state() const noexcept { return places_.block + layout_.state; }
 
     // The global address of a page in the memory of a node, of its twin on this node, and of the

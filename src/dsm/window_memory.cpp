@@ -32,9 +32,9 @@ constexpr std::uint64_t all_places = (std::uint64_t{1} << places.size()) - 1;
 
 // What each rank contributes.
 struct Offer {
-    std::uint64_t bytes = 0;   // of the window
+    std::uint64_t bytes = 0;   // the size of the window
     std::uint64_t places = 0;  // a bit for each place that is free
-    std::uint64_t code = 0;    // of a failure
+    std::uint64_t code = 0;    // why the rank failed; 0: it did not
     GlobalAddress block = 0;   // a leader's; 0: the heaps of its node have no room
 };
 
@@ -117,7 +117,8 @@ private:
         return {};
     }
 
-    // At the first of the free places. If this rank uses it by now, offers the others.
+    // Maps the window at the first of the free places, unless this rank uses that place by now: then
+    // it offers the other places.
     Status map(std::uint64_t free, os::Mapping& tracked) {
         const auto place = places[static_cast<std::size_t>(std::countr_zero(free))];
         auto mapped =
@@ -245,7 +246,7 @@ private:
     const node::Segment& segment_;
     const WindowPlan& plan_;
     WindowLayout layout_;
-    std::vector<Offer> offers_;  // by rank
+    std::vector<Offer> offers_;  // one of each rank, in the order of the ranks
     Offer own_;
 };
 

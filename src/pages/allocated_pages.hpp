@@ -68,7 +68,7 @@ private:
     }
 
     Runs free_;   // the pages of each run, by its first page
-    Runs taken_;  // of each allocation
+    Runs taken_;  // the pages of each allocation, by its first page
     std::uint64_t pages_taken_ = 0;
 };
 

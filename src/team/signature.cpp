@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 26> call_names{
     "acp_alltoallv_team", "acp_scan_team",      "acp_exscan_team",       "acp_compile_pattern",
     "acp_free_plan",      "acp_init_dsm",       "acp_finalize_dsm",      "acp_alloc_dsm",
     "acp_free_dsm",       "acp_barrier_dsm"};
-static_assert(call_names.size() == static_cast<std::size_t>(CollectiveCall::barrier_dsm) + 1);
+static_assert(call_names.size() == static_cast<std::size_t>(CollectiveCall::barrier_pages) + 1);
 
 constexpr std::array<std::string_view, 7> type_names{"own elements", "int32", "uint32", "int64",
                                                      "uint64",       "float", "double"};
@@ -57,9 +57,9 @@ bool is_reduction(CollectiveCall call) noexcept {
 bool has_bytes(CollectiveCall call) noexcept {
     switch (call) {
         case CollectiveCall::compile_pattern:
-        case CollectiveCall::init_dsm:
-        case CollectiveCall::finalize_dsm:
-        case CollectiveCall::barrier_dsm:
+        case CollectiveCall::init_pages:
+        case CollectiveCall::finalize_pages:
+        case CollectiveCall::barrier_pages:
             return false;
         default:  // numbers beyond all calls too
             return call >= CollectiveCall::malloc;
@@ -100,7 +100,7 @@ std::string describe(const Signature& signature) {
         text += " of the team's " + ordinal(signature.bytes + 1) + " allocation by acp_malloc_team";
     } else if (call == CollectiveCall::free_plan) {
         text += " of the team's " + ordinal(signature.bytes) + " plan";
-    } else if (call == CollectiveCall::free_dsm) {
+    } else if (call == CollectiveCall::free_pages) {
         text += " of the allocation at shared page " + std::to_string(signature.bytes);
     } else if (has_bytes(call)) {
         text += " of " + std::to_string(signature.bytes) + " bytes";

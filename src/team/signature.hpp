@@ -32,11 +32,11 @@ enum class CollectiveCall : std::uint8_t {
     exscan,
     compile_pattern,
     free_plan,
-    init_dsm,
-    finalize_dsm,
-    alloc_dsm,
-    free_dsm,
-    barrier_dsm
+    init_pages,
+    finalize_pages,
+    alloc_pages,
+    free_pages,
+    barrier_pages
 };
 
 // "acp_broadcast_team"
@@ -54,7 +54,7 @@ struct Combination {
 struct Signature {
     std::uint64_t what = 0;  // call, combination, root, and the non-blocking bit
     // Bytes of each member, or of each pair; for free_memory and free_plan, the number of the
-    // allocation or plan; for free_dsm, the first page.
+    // allocation or plan; for free_pages, the first page.
     std::uint64_t bytes = 0;
 
     Signature() noexcept = default;

@@ -394,18 +394,6 @@ TEST_F(HashedTest, an_assignment_from_a_missing_container_clears_nothing) {
     EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
 }
 
-TEST_F(HashedTest, a_missing_target_is_refused_also_for_an_empty_source) {
-    const acp_map_t empty = acp_create_map(1, &rank_, 1, rank_);
-    const acp_map_t gone = acp_create_map(1, &rank_, 1, rank_);
-    ASSERT_EQ(acp_destroy_map(gone), 0) << acp_error_message();
-    for (const auto& call : {acp_assign_map, acp_assign_local_map, acp_move_map, acp_move_local_map,
-                             acp_merge_map, acp_merge_local_map, acp_swap_map}) {
-        EXPECT_EQ(call(gone, empty), -1);
-        expect_refused(ACP_ERR_STALE, {"map"});
-    }
-    EXPECT_EQ(acp_destroy_map(empty), 0) << acp_error_message();
-}
-
 // Each rank except the one that swaps has used the container before, and so has cached its ranks.
 TEST_F(HashedTest, the_end_is_that_of_the_ranks_a_container_has_now) {
     const int first[] = {0};

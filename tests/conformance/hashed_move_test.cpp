@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that move the entries of the same hashed containers at once: each entry is in one of them
-// afterwards, once, and no count has changed.
+// afterwards, once, and no count has changed. A missing container is refused.
 #include <cstdint>
 #include <string>
 
@@ -135,6 +135,26 @@ TEST_F(HashedMoveTest, a_container_that_was_moved_and_swapped_leaves_no_block_be
         EXPECT_EQ(acp_destroy_map(large), 0);
     }
     EXPECT_EQ(blocks(), before);
+}
+
+TEST_F(HashedMoveTest, a_missing_target_is_refused_also_for_an_empty_source) {
+    const acp_map_t empty = acp_create_map(1, &rank_, 1, rank_);
+    const acp_map_t gone = acp_create_map(1, &rank_, 1, rank_);
+    ASSERT_EQ(acp_destroy_map(gone), 0) << acp_error_message();
+    for (const auto& call : {acp_assign_map, acp_assign_local_map, acp_move_map, acp_move_local_map,
+                             acp_merge_map, acp_merge_local_map, acp_swap_map}) {
+        EXPECT_EQ(call(gone, empty), -1);
+        expect_refused(ACP_ERR_STALE, {"map"});
+    }
+    EXPECT_EQ(acp_destroy_map(empty), 0) << acp_error_message();
+}
+
+TEST_F(HashedMoveTest, an_exchange_without_a_number_that_is_expected_is_refused) {
+    const acp_map_t map = acp_create_map(1, &rank_, 1, rank_);
+    EXPECT_EQ(acp_fetch_add_map(map, "k", 1, 5, nullptr), 1) << acp_error_message();
+    EXPECT_EQ(acp_compare_exchange_map(map, "k", 1, nullptr, 3), -1);
+    expect_refused(ACP_ERR_ARGUMENT, {"acp_compare_exchange_map", "expected is NULL"});
+    EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
 }
 
 }  // namespace

@@ -140,8 +140,6 @@ TEST_F(HashedTest, values_are_exchanged_where_they_are_as_expected) {
         EXPECT_EQ(acp_compare_exchange_map(map, key.data(), key.size(), &expected, 2), 1);
         EXPECT_EQ(acp_fetch_add_map(map, key.data(), key.size(), 1, &old), 0);
         EXPECT_EQ(old, 2U);
-        EXPECT_EQ(acp_compare_exchange_map(map, key.data(), key.size(), nullptr, 3), -1);
-        expect_refused(ACP_ERR_ARGUMENT, {"acp_compare_exchange_map", "expected is NULL"});
 
         const std::string word = own_key(1);
         ASSERT_EQ(insert(map, word, "abc"), 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks of one node compute their rows
-// of one array and meet in acp_barrier_dsm; the yardstick is the same loops on private memory, each
-// rank on rows of its own, without a meeting. The two alternate; at the end the shared array is
-// compared, bit by bit, with that of one process.
+// of one array and call acp_barrier_dsm after each step. The yardstick is the same loops on private
+// memory, where each rank computes rows of its own without a barrier. The two alternate. At the end
+// rank 0 compares the shared array, bit by bit, with that of one process.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -42,7 +42,7 @@ void heat_edge(double* array, std::size_t width) {
 }
 
 // `steps` times the mean of the four neighbours. Afterwards the newest values are in `from`.
-//   meet  called after each step
+//   meet  the barrier of the ranks, which each step ends with
 template <typename Meet>
 void compute(double*& from, double*& to, const Part& part, int steps, const Meet& meet) {
     for (int step = 0; step < steps; ++step) {

@@ -29,7 +29,7 @@ Fact setting(const char* name, const char* file) {
 
 // How writes to shared pages are found between nodes.
 Fact shared_pages_fact(const base::Config& config) {
-    auto choice = dsm::choose_tracker(false, config.dsm_faults);
+    auto choice = dsm::choose_tracker(false, config.page_fault_way);
     if (!choice.is_ok()) return {"shared pages", std::string(choice.failure().message())};
     const std::string kind = dsm::name_of(choice.value().kind);
     return {"shared pages",

@@ -137,10 +137,10 @@ private:
     std::uint64_t deadline_ns_ = os::poll_forever;
     std::uint32_t interrupts_ = 0;
     int fallback_code_ = 0;  // set once the job is to end: the exit code if the agents report none
-    int fixed_code_ = 0;     // broken output, a signal before there were ranks: overrides all others
+    int fixed_code_ = 0;  // broken output, a signal before there were ranks: overrides all others
     // the last of SIGINT, SIGTERM, SIGHUP and SIGQUIT that was passed on
     int asked_signal_ = 0;
-    bool is_ended_before_ranks_ = false;  // by asked_signal_
+    bool is_ended_before_ranks_ = false;          // asked_signal_ came too early for the ranks
     bool has_told_start_ = false;                 // "the program could not be run" was printed
     bool has_told_error_ = false;                 // the error that ends the job was printed
     std::optional<std::uint32_t> deciding_node_;  // the node where something failed first

@@ -220,10 +220,10 @@ TEST(Config, the_fields_have_the_values_of_the_variables) {
     EXPECT_FALSE(config_of({"ACP_BYPASS=off"}).is_bypass_on);
     EXPECT_EQ(config_of({"ACP_INLINE_MAX=64k"}).inline_bytes_max, 65536U);
     EXPECT_EQ(config_of({"ACP_STARTER_SIZE=2G"}).starter_bytes, std::uint64_t{2} << 30);
-    EXPECT_EQ(config_of({"ACP_DSM_FAULTS=none"}).dsm_faults, DsmFaults::none);
-    EXPECT_EQ(config_of({"ACP_DSM_FAULTS=async"}).dsm_faults, DsmFaults::async);
-    EXPECT_EQ(config_of({"ACP_DSM_FAULTS=sync"}).dsm_faults, DsmFaults::sync);
-    EXPECT_EQ(config_of({"ACP_DSM_FAULTS=protect"}).dsm_faults, DsmFaults::protect);
+    EXPECT_EQ(config_of({"ACP_DSM_FAULTS=none"}).page_fault_way, PageFaultWay::none);
+    EXPECT_EQ(config_of({"ACP_DSM_FAULTS=async"}).page_fault_way, PageFaultWay::async);
+    EXPECT_EQ(config_of({"ACP_DSM_FAULTS=sync"}).page_fault_way, PageFaultWay::sync);
+    EXPECT_EQ(config_of({"ACP_DSM_FAULTS=protect"}).page_fault_way, PageFaultWay::protect);
     EXPECT_EQ(config_of({"ACP_COLORS=4"}).colors, 4U);
     EXPECT_EQ(config_of({"ACP_HANG_TIMEOUT=0.25"}).hang_timeout_ns, 250'000'000U);
     EXPECT_EQ(config_of({"ACP_TRACE=out/t"}).trace, "out/t");

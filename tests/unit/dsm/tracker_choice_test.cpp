@@ -18,21 +18,21 @@ namespace acp::dsm {
 namespace {
 
 using base::Code;
-using base::DsmFaults;
+using base::PageFaultWay;
 using os::test::must;
 
 constexpr std::uint32_t scan_request = 0xc0606610;  // PAGEMAP_SCAN
 
 TEST(TrackerChoice, is_none_on_one_node) {
-    const TrackerChoice choice = must(choose_tracker(true, DsmFaults::automatic));
+    const TrackerChoice choice = must(choose_tracker(true, PageFaultWay::automatic));
     EXPECT_EQ(choice.kind, TrackerKind::none);
     EXPECT_NE(choice.reason.find("one node"), std::string::npos);
 }
 
 TEST(TrackerChoice, is_the_forced_one_except_none_on_several_nodes) {
-    constexpr std::array wishes = {std::pair(DsmFaults::async, TrackerKind::async),
-                                   std::pair(DsmFaults::sync, TrackerKind::sync),
-                                   std::pair(DsmFaults::protect, TrackerKind::protect)};
+    constexpr std::array wishes = {std::pair(PageFaultWay::async, TrackerKind::async),
+                                   std::pair(PageFaultWay::sync, TrackerKind::sync),
+                                   std::pair(PageFaultWay::protect, TrackerKind::protect)};
     for (const auto& [wish, kind] : wishes) {
         for (const bool is_one_node : {true, false}) {
             const TrackerChoice choice = must(choose_tracker(is_one_node, wish));
@@ -40,8 +40,8 @@ TEST(TrackerChoice, is_the_forced_one_except_none_on_several_nodes) {
             EXPECT_EQ(choice.reason, std::string("ACP_DSM_FAULTS=") + name_of(kind));
         }
     }
-    EXPECT_EQ(must(choose_tracker(true, DsmFaults::none)).kind, TrackerKind::none);
-    const base::Status refused = choose_tracker(false, DsmFaults::none).failure();
+    EXPECT_EQ(must(choose_tracker(true, PageFaultWay::none)).kind, TrackerKind::none);
+    const base::Status refused = choose_tracker(false, PageFaultWay::none).failure();
     EXPECT_EQ(refused.code(), Code::argument);
     EXPECT_NE(refused.message().find("ACP_DSM_FAULTS=none"), std::string::npos);
 }
@@ -50,12 +50,12 @@ TEST(TrackerChoice, is_async_where_the_kernel_has_it) {
     if (!os::test::has_page_faults(os::PageFaultSupport::Kind::async)) {
         GTEST_SKIP() << os::probe_page_faults().reason;
     }
-    EXPECT_EQ(must(choose_tracker(false, DsmFaults::automatic)).kind, TrackerKind::async);
+    EXPECT_EQ(must(choose_tracker(false, PageFaultWay::automatic)).kind, TrackerKind::async);
 }
 
 // The child ends with 0 if the choice has the reason; else it says what it had.
 int expect_reason(const std::string& reason, bool is_protect) {
-    const TrackerChoice choice = must(choose_tracker(false, DsmFaults::automatic));
+    const TrackerChoice choice = must(choose_tracker(false, PageFaultWay::automatic));
     const bool is_right =
         choice.kind == TrackerKind::protect || (!is_protect && choice.kind == TrackerKind::sync);
     if (is_right && choice.reason.find(reason) != std::string::npos) return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which accesses each right allows, seen by system calls, which fail instead of raising a signal, and
-// what a child finds.
+// Which accesses each right allows, and what a child finds. System calls make the accesses: they fail
+// where an instruction would raise a signal.
 #include "os/page_rights.hpp"
 
 #include <array>

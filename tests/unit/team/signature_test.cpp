@@ -59,10 +59,10 @@ TEST(Signature, describes_the_call_of_the_program) {
     EXPECT_EQ(describe({CollectiveCall::free_memory, 3}),
               "acp_free_team_memory of the team's 4th allocation by acp_malloc_team");
     EXPECT_EQ(describe({CollectiveCall::compile_pattern, 0}), "acp_compile_pattern");
-    EXPECT_EQ(describe({CollectiveCall::alloc_dsm, 8192}), "acp_alloc_dsm of 8192 bytes");
-    EXPECT_EQ(describe({CollectiveCall::free_dsm, 7}),
+    EXPECT_EQ(describe({CollectiveCall::alloc_pages, 8192}), "acp_alloc_dsm of 8192 bytes");
+    EXPECT_EQ(describe({CollectiveCall::free_pages, 7}),
               "acp_free_dsm of the allocation at shared page 7");
-    EXPECT_EQ(describe({CollectiveCall::barrier_dsm, 0}), "acp_barrier_dsm");
+    EXPECT_EQ(describe({CollectiveCall::barrier_pages, 0}), "acp_barrier_dsm");
     EXPECT_EQ(describe({CollectiveCall::free_plan, 1}), "acp_free_plan of the team's 1st plan");
     EXPECT_EQ(describe({CollectiveCall::free_plan, 11}), "acp_free_plan of the team's 11th plan");
     EXPECT_EQ(describe({CollectiveCall::free_plan, 22}), "acp_free_plan of the team's 22nd plan");
