@@ -117,8 +117,7 @@ private:
         return {};
     }
 
-    // Maps the window at the first of the free places, unless this rank uses that place by now: then
-    // it offers the other places.
+    // Maps the window at the first of the free places.
     Status map(std::uint64_t free, os::Mapping& tracked) {
         const auto place = places[static_cast<std::size_t>(std::countr_zero(free))];
         auto mapped =

@@ -41,8 +41,8 @@ void heat_edge(double* array, std::size_t width) {
     for (std::size_t x = 0; x < width; ++x) array[x] = 1 + static_cast<double>(x % 7) / 7;
 }
 
-// `steps` times the mean of the four neighbours. Afterwards the newest values are in `from`.
-//   meet  the barrier of the ranks, which each step ends with
+// Stores `steps` times the mean of the four neighbours. Afterwards the newest values are in `from`.
+// It calls meet() after each step.
 template <typename Meet>
 void compute(double*& from, double*& to, const Part& part, int steps, const Meet& meet) {
     for (int step = 0; step < steps; ++step) {

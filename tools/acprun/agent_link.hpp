@@ -88,7 +88,7 @@ public:
     [[nodiscard]] bool is_awaited() const noexcept { return is_running() && is_far && !is_reached; }
 
     std::optional<launch::LineChannel> channel;
-    // of the local process: the agent's keeper, or acp-agent --reach for an agent on another
+    // the local process, which is the agent's keeper, or acp-agent --reach for an agent on another
     // machine
     int pid = 0;
     std::uint64_t agent_pid = 0;  // of the agent itself, on its machine; 0: it has not sent it yet

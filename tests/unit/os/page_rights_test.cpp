@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which accesses each right allows, and what a child finds. System calls make the accesses: they fail
-// where an instruction would raise a signal.
+// Each right allows its accesses alone, and a forked child does not get the pages. System calls make
+// the accesses: they fail where an instruction would raise a signal.
 #include "os/page_rights.hpp"
 
 #include <array>
