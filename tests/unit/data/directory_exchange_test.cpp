@@ -37,7 +37,7 @@ struct World {
             head.state = exchange_state::first(head.id);
             DirectoryBody& body = head.bodies[0];
             body.id = head.id;
-            body.tables = i + 1;
+            body.tables = static_cast<std::uint32_t>(i + 1);
             body.seed = i;
             for (std::size_t which = 0; which < 2; ++which)
                 head.bodies[which].list = directory_at(i) + 0x100 * (which + 1);

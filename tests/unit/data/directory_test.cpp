@@ -67,7 +67,7 @@ protected:
         directory.body.hash = static_cast<std::uint32_t>(hash::HashFunction::xxh3);
         directory.body.seed = id * 7;
         directory.body.slots = 4 + id % 3;
-        directory.body.tables = tables;
+        directory.body.tables = static_cast<std::uint32_t>(tables);
         directory.body.list = address(offset + sizeof directory.head);
         for (std::uint64_t i = 0; i < tables; ++i) directory.tables.push_back(table_number(id, i));
         directory.head.bodies[0] = directory.body;
@@ -181,7 +181,7 @@ TEST_F(DirectoryTest, what_is_no_directory_of_this_container_is_refused) {
     DirectoryBody& body = head.bodies[0];
     body.tables = 0;
     expect_stale();
-    body.tables = std::uint64_t{1} << 40;
+    body.tables = ~std::uint32_t{0};
     expect_stale();
     body.slots = 0;
     expect_stale();

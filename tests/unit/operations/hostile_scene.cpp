@@ -211,6 +211,7 @@ void HostileScene::add_table_requests(std::vector<Request>& all) const {
          joined(bytes_of(entry_request(held.many, key, 8), table::WalkPlace()), key)},
         {number_of<MakeDirectory>, bytes_of(make)},
         {number_of<UseDirectory>, bytes_of(held.directory)},
+        {number_of<MakeTableList>, bytes_of(TableListToMake{held.directory, 1, 4})},
         {number_of<DestroyDirectory>, bytes_of(held.directory)},
     };
     all.insert(all.end(), requests.begin(), requests.end());
@@ -244,6 +245,7 @@ void HostileScene::add_lock_requests(std::vector<Request>& all) const {
     const LockCall waiter{held.locks[0], 2, 4, 5, held.ticket};
     const std::vector<Request> requests{
         {number_of<MakeLock>, bytes_of(LockToMake{4})},
+        {number_of<LockOfContainer>, bytes_of(ContainerLock{held.directory, 4})},
         {number_of<TakeLock>, bytes_of(LockTake{{held.locks[1], 0, 6, 0, 0}, 0, 1})},
         {number_of<TakeLock>, bytes_of(LockTake{{held.locks[0], 0, 6, 7, 0}, starter_start(), 1})},
         {number_of<PollLock>, bytes_of(waiter)},
