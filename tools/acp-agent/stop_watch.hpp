@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notices that all ranks that still run on this node are stopped, by a signal or a debugger: then
 // they may be all that keeps the job alive. Two looks in a row must find the same ranks, so that a
-// rank which is stopped for a moment is not reported. Reports each change once. One thread.
+// rank which is stopped for a moment is not reported. Reports the ranks after each look as long as
+// they are stopped, and once that they are not: acprun needs to know what is so now. One thread.
 // Tests: tests/tools/acprun_stopped_test.py.
 #pragma once
 
@@ -31,9 +32,9 @@ public:
     //   stopped  the ranks that run, "1,4-5", if all of them are stopped; else `none`
     [[nodiscard]] std::optional<std::string> note(std::string stopped, std::uint64_t now_ns) {
         start(now_ns);
-        const bool is_news = stopped == found_ && stopped != told_;
+        const bool is_told = stopped == none ? told_ != none : stopped == found_;
         found_ = std::move(stopped);
-        if (!is_news) return std::nullopt;
+        if (!is_told) return std::nullopt;
         told_ = found_;
         return told_;
     }

@@ -51,7 +51,6 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.gateway.addresses = launch::addresses_from(rest);
     } else if (word == "done") {
         agent.is_done = true;
-        settle_stopped();
         if (agents_.size() > 1) end_watch_.ask(agents_);  // asks the agents that are not done
     } else if (word == "alive") {
         agent.owes_sign_of_life = false;
@@ -156,7 +155,6 @@ void Launcher::hear_ended(std::uint32_t node, std::string_view words) {
         ended.failed = 0;
     }
     agents_[node].ended = ended;
-    settle_stopped();
 }
 
 void Launcher::hear_running(std::uint32_t node, std::string_view ranges) {
