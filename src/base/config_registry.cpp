@@ -271,7 +271,7 @@ const std::vector<Variable>& variables() {
          parse_channel_requests,
          [](const Config& config) { return std::to_string(config.channel_requests); }},
         {"ACP_DSM_FAULTS", "auto|none|async|sync|protect",
-         "how writes to shared pages are found; auto takes the best that the kernel has",
+         "how writes to shared pages are found; auto: the best that the kernel has",
          parse_choice<&Config::page_fault_way, page_fault_words>,
          show_choice<&Config::page_fault_way, page_fault_words>},
         {"ACP_COLORS", "1..4", "number of colours a registration can choose from",

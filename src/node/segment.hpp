@@ -90,7 +90,7 @@ public:
     // Makes the segment of a node, with the ranges that layers claim. Errors: argument (a shape out of range), memory (the starter
     // memories do not fit: the message names requested, available and limit; above a quarter of the
     // machine's memory they are left sparse instead and was_left_sparse() returns true), system.
-    static base::Result<Segment> create(const Shape& shape, ClaimedRanges ranges = {});
+    static base::Result<Segment> create(const Shape& wanted, ClaimedRanges ranges = {});
 
     // Maps a segment made by another process.
     //   gateway_event  the event that wakes the node's gateway; empty: this process has inherited

@@ -87,15 +87,20 @@ std::string_view name_of(CollectiveCall call) noexcept {
     return index < call_names.size() ? call_names[index] : std::string_view("an unknown call");
 }
 
-std::string name_of(const Signature& signature) {
-    std::string name(name_of(signature.call()));
-    if (signature.is_non_blocking()) name.insert(sizeof "acp_" - 1, "nb");
-    return name;
+CallName::CallName(const Signature& signature) noexcept {
+    const auto append = [this](std::string_view part) {
+        length_ += part.copy(text_.data() + length_, text_.size() - length_);
+    };
+    constexpr std::size_t prefix = sizeof "acp_" - 1;
+    const std::string_view name = name_of(signature.call());
+    append(name.substr(0, prefix));
+    if (signature.is_non_blocking()) append("nb");
+    append(name.substr(prefix));
 }
 
 std::string describe(const Signature& signature) {
     const CollectiveCall call = signature.call();
-    std::string text = name_of(signature);
+    std::string text(CallName(signature).text());
     if (call == CollectiveCall::free_memory) {
         text += " of the team's " + ordinal(signature.bytes + 1) + " allocation by acp_malloc_team";
     } else if (call == CollectiveCall::free_plan) {

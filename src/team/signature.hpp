@@ -4,6 +4,8 @@
 // Tests: tests/unit/team/signature_test.cpp.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -100,8 +102,18 @@ private:
 
 static_assert(sizeof(Signature) == 16);
 
-// The name of the call, in the non-blocking form where it was made so: "acp_nbsync_team".
-[[nodiscard]] std::string name_of(const Signature& signature);
+// The name of a call, in the non-blocking form where it was made so: "acp_nbsync_team". It needs no
+// memory: a call that waits has to end also where there is none.
+class CallName {
+public:
+    explicit CallName(const Signature& signature) noexcept;
+
+    [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), length_}; }
+
+private:
+    std::array<char, 32> text_{};
+    std::size_t length_ = 0;
+};
 
 // "acp_reduce_team of 80 bytes (int64, sum) to rank 2"
 [[nodiscard]] std::string describe(const Signature& signature);

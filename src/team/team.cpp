@@ -112,7 +112,7 @@ void Team::announce(const Expectation& expected,
     told.bytes = signature_.bytes;
     told.source = id_;
     told.target = tools_.gma.space().starter_address(members_.process(rank));
-    entry.tell(node::WaitFor::member, since_ns, &told, name_of(signature_));
+    entry.tell(node::WaitFor::member, since_ns, &told, CallName(signature_).text());
 }
 
 std::optional<std::uint32_t> Team::missing_rank() const noexcept {
@@ -158,7 +158,7 @@ bool Team::wait_long(Expectation& expected) {
 // Breaks the team if the awaited member is in a call of all ranks instead.
 void Team::wait_and_watch(Waiting& waiting, const Expectation& expected) {
     std::uint32_t rank = nobody;
-    const std::string call = MeetingWatch(tools_.gma).wait(waiting, [&] {
+    std::string call = MeetingWatch(tools_.gma).wait(waiting, [&] {
         rank = expected.rank();
         return rank == nobody ? nobody : members_.process(rank);
     });
