@@ -82,7 +82,9 @@ Code MakeTableList::run(Owner& owner,
         linked_block(owner, directory, call->which == 0 ? &Start::more : &Start::more_too, bytes,
                      [&](BlockNumber /*block*/, char* memory) { std::memset(memory, 0, bytes); });
     reply->list = owner.address_of(list);
-    reply->room = list == 0 ? 0 : call->room;
+    reply->room = list == 0 ? 0
+                            : owner.tables().heap().owned_bytes(table::offset_of(list)) /
+                                  sizeof(GlobalAddress);
     return Code::ok;
 }
 

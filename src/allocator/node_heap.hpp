@@ -248,6 +248,11 @@ public:
         return is_owned(block) ? 0 : heap_.usable_bytes(block);
     }
 
+    // The usable bytes of a block of a container; 0: none begins there.
+    [[nodiscard]] std::uint64_t owned_bytes(heap::Offset block) const noexcept {
+        return is_owned(block) ? heap_.usable_bytes(block) : 0;
+    }
+
     // Makes memory of the heap zero.   offset, bytes  inside the heap
     void clear_blocks(heap::Offset offset, std::uint64_t bytes) const noexcept;
 

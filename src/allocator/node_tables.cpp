@@ -42,7 +42,7 @@ bool HeapBlocks::is_kept(table::BlockNumber block) {
 
 std::uint64_t HeapBlocks::usable_bytes(table::BlockNumber block) {
     const heap::Offset offset = table::offset_of(block);
-    return heap_.is_owned(offset) ? heap_.heap_.usable_bytes(offset) : 0;
+    return heap_.owned_bytes(offset);
 }
 
 void HeapBlocks::clear(table::BlockNumber block, std::uint64_t bytes) {

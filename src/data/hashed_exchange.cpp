@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "data/ask.hpp"
@@ -30,6 +31,13 @@ Result<allocator::MadeTableList> HashedExchange::make_list(const ContainerName& 
     if (!made.is_ok()) return std::move(made).failure();
     if (made.value().output.list == 0)
         return allocator.no_room(process, room * sizeof(GlobalAddress));
+    // A faulty process of another node may have made it.
+    if (made.value().output.room < tables) {
+        return Status(base::Code::system, "its list of tables has room for " +
+                                              std::to_string(made.value().output.room) + " of " +
+                                              std::to_string(tables) +
+                                              " tables: it was made by a faulty request");
+    }
     return made.value().output;
 }
 
