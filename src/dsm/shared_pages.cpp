@@ -4,7 +4,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "team/collectives.hpp"
 
@@ -78,12 +77,13 @@ Result<char*> SharedPages::allocate(std::uint64_t bytes) {
     std::uint64_t first = no_page;
     auto status =
         tools_.teams.run(ranks_, {CollectiveCall::alloc_pages, bytes}, [&](team::Team& team) {
-            std::vector<std::uint64_t> all(team.members().size());
             first = allocations_.allocate(count).value_or(no_page);
-            return team::all_gather(team, reinterpret_cast<const char*>(&first),
-                                    reinterpret_cast<char*>(all.data()), sizeof first);
+            return team::synchronize(team);
         });
-    if (!status.is_ok()) return status;
+    if (!status.is_ok()) {
+        if (first != no_page) allocations_.free(first);
+        return status;
+    }
     if (first == no_page) {
         return Status(Code::limit, "no " + std::to_string(count) +
                                        " successive pages are free: of " +
@@ -105,7 +105,7 @@ Status SharedPages::free(const void* address) {
         tools_.teams.run(ranks_, {CollectiveCall::free_pages, first}, [&](team::Team& team) {
             if (!team::synchronize(team)) return false;
             if (!team.members().is_leader()) return true;
-            // Zero for the next allocation, which no rank writes before its gather.
+            // Zero for the next allocation: acp_alloc_dsm returns on no rank before this one calls it.
             memory_->clear({first, *count});
             return true;
         });
