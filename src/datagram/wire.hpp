@@ -15,7 +15,7 @@ namespace acp::datagram {
 
 static_assert(std::endian::native == std::endian::little, "WIRE-1: the wire is little endian");
 
-inline constexpr std::uint8_t wire_version = 3;
+inline constexpr std::uint8_t wire_version = 4;
 
 enum class PacketType : std::uint8_t { init = 1, cookie = 2, response = 3, data = 4, close = 5 };
 
