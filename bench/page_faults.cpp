@@ -9,13 +9,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "os/clock.hpp"
@@ -24,11 +22,14 @@
 #include "os/memory_file.hpp"
 #include "os/page_scan.hpp"
 
+#include "rounds.hpp"
+
 namespace {
 
 using namespace acp;
+using bench::Row;
+using bench::time_of;
 
-constexpr int rounds = 21;
 constexpr std::uint64_t batch_pages = 16;
 
 void must(const base::Status& status) {
@@ -114,38 +115,6 @@ void read_from(const char* address) {
     (void)*static_cast<const volatile char*>(address);
 }
 
-// The time of the slowest of `threads` threads, each with its part of the pages, per page of a
-// part.
-double time_of(int threads, std::uint64_t pages, const std::function<void(std::uint64_t)>& work) {
-    std::atomic<int> ready{0};
-    std::vector<double> ns(static_cast<std::size_t>(threads));
-    std::vector<std::thread> others;
-    const std::uint64_t part = pages / static_cast<std::uint64_t>(threads);
-    const auto run = [&](std::size_t thread) {
-        ready.fetch_add(1, std::memory_order_relaxed);  // starts alike; no data
-        while (ready.load(std::memory_order_relaxed) < threads) std::this_thread::yield();
-        const std::uint64_t begin = os::now_ns();
-        for (std::uint64_t i = thread * part; i < (thread + 1) * part; ++i) work(i);
-        ns[thread] = static_cast<double>(os::now_ns() - begin) / static_cast<double>(part);
-    };
-    for (int i = 1; i < threads; ++i) others.emplace_back(run, i);
-    run(0);
-    for (std::thread& other : others) other.join();
-    return *std::max_element(ns.begin(), ns.end());
-}
-
-struct Row {
-    std::string name;
-    std::function<double()> measure;  // one round: ns a page
-    std::vector<double> values = {};
-
-    [[nodiscard]] double quantile(double share) const {
-        std::vector<double> sorted = values;
-        std::sort(sorted.begin(), sorted.end());
-        return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
-    }
-};
-
 // The rows of one and of two threads; the first one is the yardstick.
 std::vector<Row> rows_of(Pages& async, Pages& sync, std::uint64_t pages) {
     std::vector<Row> rows;
@@ -226,16 +195,8 @@ int main(int argc, char** argv) {
     rows.push_back(scan_row("scan and protect, all written, of each page", async, count, 1));
     rows.push_back(scan_row("scan and protect, 1 of 2 written, of each written", async, count, 2));
     rows.push_back(scan_row("scan and protect, 1 of 8 written, of each written", async, count, 8));
-    for (int round = 0; round < rounds; ++round) {
-        for (Row& row : rows) row.values.push_back(row.measure());
-    }
     std::printf("%lu pages of %lu bytes, %d rounds; ns a page: median, quartiles, multiples of F\n",
-                count, os::page_bytes(), rounds);
-    const double fault_ns = rows.front().quantile(0.5);
-    for (const Row& row : rows) {
-        const double median = row.quantile(0.5);
-        std::printf("%-52s %9.1f  (%.1f-%.1f) %8.2f\n", row.name.c_str(), median,
-                    row.quantile(0.25), row.quantile(0.75), median / fault_ns);
-    }
+                count, os::page_bytes(), bench::rounds);
+    bench::run_rounds(rows);
     return 0;
 }

@@ -7,14 +7,12 @@
 //   tracker_cost [blocks of 16 pages, default 256]
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,14 +23,17 @@
 #include "os/memory_file.hpp"
 #include "os/page_faults.hpp"
 
+#include "rounds.hpp"
+
 namespace {
 
 using namespace acp;
+using bench::Row;
+using bench::time_of;
 using dsm::MapAs;
 using dsm::PageRange;
 using dsm::TrackerKind;
 
-constexpr int rounds = 21;
 constexpr std::uint64_t block_pages = dsm::Tracker::block_pages;
 
 void must(const base::Status& status) {
@@ -130,37 +131,6 @@ private:
     std::unique_ptr<dsm::FaultService> service_;
 };
 
-// The time of the slowest of `threads` threads, each with its part of the blocks, for a block.
-double time_of(int threads, std::uint64_t blocks, const std::function<void(std::uint64_t)>& work) {
-    std::atomic<int> ready{0};
-    std::vector<double> ns(static_cast<std::size_t>(threads));
-    std::vector<std::thread> others;
-    const std::uint64_t part = blocks / static_cast<std::uint64_t>(threads);
-    const auto run = [&](std::size_t thread) {
-        ready.fetch_add(1, std::memory_order_relaxed);  // starts alike; no data
-        while (ready.load(std::memory_order_relaxed) < threads) std::this_thread::yield();
-        const std::uint64_t begin = os::now_ns();
-        for (std::uint64_t i = thread * part; i < (thread + 1) * part; ++i) work(i);
-        ns[thread] = static_cast<double>(os::now_ns() - begin) / static_cast<double>(part);
-    };
-    for (int i = 1; i < threads; ++i) others.emplace_back(run, i);
-    run(0);
-    for (std::thread& other : others) other.join();
-    return *std::max_element(ns.begin(), ns.end());
-}
-
-struct Row {
-    std::string name;
-    std::function<double()> measure;  // one round: ns
-    std::vector<double> values = {};
-
-    [[nodiscard]] double quantile(double share) const {
-        std::vector<double> sorted = values;
-        std::sort(sorted.begin(), sorted.end());
-        return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
-    }
-};
-
 void add_yardstick(std::vector<Row>& rows, Scene& scene, int threads) {
     rows.push_back({"minor fault of the kernel (F), " + std::to_string(threads) + " threads",
                     [&scene, threads] {
@@ -237,16 +207,8 @@ int main(int argc, char** argv) {
         add_harvest(rows, kind + ": harvest, 1 of 2 written, of each", *scene, 2);
         add_harvest(rows, kind + ": harvest, 1 of 16 written, of each", *scene, 16);
     }
-    for (int round = 0; round < rounds; ++round) {
-        for (Row& row : rows) row.values.push_back(row.measure());
-    }
     std::printf("%lu blocks of %lu pages, %d rounds; ns: median, quartiles, multiples of F\n",
-                blocks, block_pages, rounds);
-    const double fault_ns = rows.front().quantile(0.5);
-    for (const Row& row : rows) {
-        const double median = row.quantile(0.5);
-        std::printf("%-58s %9.1f  (%.1f-%.1f) %8.2f\n", row.name.c_str(), median,
-                    row.quantile(0.25), row.quantile(0.75), median / fault_ns);
-    }
+                blocks, block_pages, bench::rounds);
+    bench::run_rounds(rows);
     return 0;
 }
