@@ -3,10 +3,8 @@
 // failure must not fail. Touched on failure only.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 
 #include "base/status.hpp"
@@ -19,9 +17,7 @@ public:
 
     void set(base::Code code, std::string_view text) noexcept {
         code_ = static_cast<int>(code);
-        const std::size_t bytes = std::min(text.size(), text_.size() - 1);
-        std::memcpy(text_.data(), text.data(), bytes);
-        text_[bytes] = '\0';
+        text_[text.copy(text_.data(), text_.size() - 1)] = '\0';
     }
 
     // "call: text".

@@ -24,7 +24,7 @@ struct SharedText {
     // Keeps the first bytes_max bytes.
     void store(std::string_view text) noexcept {
         std::array<std::uint64_t, words> copied{};
-        std::memcpy(copied.data(), text.data(), std::min(text.size(), bytes_max));
+        text.copy(reinterpret_cast<char*>(copied.data()), bytes_max);
         // release: a reader that sees a part also sees what the writer stored before
         for (std::size_t i = 0; i < words; ++i)
             parts[i].store(copied[i], std::memory_order_release);

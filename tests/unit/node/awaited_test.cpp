@@ -110,6 +110,8 @@ TEST(AwaitedTest, long_and_unprintable_texts_are_shown_in_part) {
         "a\n\x1b"
         "b");
     EXPECT_EQ(text.load(), "ab");
+    text.store({});
+    EXPECT_EQ(text.load(), "");
 }
 
 TEST(AwaitedTest, a_blocking_atomic_is_shown_as_the_program_s_call) {
