@@ -95,7 +95,9 @@ TEST(Sharers, are_not_lost_between_nodes_that_mark_and_a_home_that_takes) {
 // A fetching node is in the epoch of the barrier that the home may take marks for.
 TEST(Sharers, that_mark_too_late_for_a_take_know_it) {
     std::uint32_t late = 0;
+    std::uint32_t seeds = 0;  // fewer under a sanitizer
     sched::for_each_seed(4000, [&](std::uint64_t seed) {
+        ++seeds;
         SharersOf<sched::Atomic> home(2, 3);
         Marks taken;
         std::array<bool, 3> is_late{};
@@ -111,7 +113,7 @@ TEST(Sharers, that_mark_too_late_for_a_take_know_it) {
             late += is_late[node] ? 1U : 0U;
         }
     });
-    EXPECT_GT(late, 1000U);
+    EXPECT_GT(late, seeds / 4);
 }
 
 using Pages = std::vector<PageNumber>;
