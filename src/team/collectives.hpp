@@ -27,7 +27,8 @@ inline constexpr std::uint32_t flat_members_max = 8;
 // Up to this length a node uses one round of the board, even where there is another algorithm.
 inline constexpr std::uint64_t board_short_bytes = 4096;
 
-// Up to this many nodes exchange their parts of a reduction all with all.
+// Up to this many nodes exchange their parts of a reduction or gathering all with all; more nodes
+// take the steps of node_steps.hpp.
 inline constexpr std::uint32_t flat_nodes_max = 8;
 
 // How many bytes of each member are broadcast or combined before the next segment begins.

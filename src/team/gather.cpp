@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gathering on all members. The members of a node publish their data to each other; each member
-// sends its data to the leaders of the other nodes; each leader publishes the received data on its
-// node.
+// Gathering on all members. The members of a node publish their data to each other. If the nodes are
+// few, each member sends its data to the leaders of the other nodes; else the leaders pass on the
+// data of ever more nodes. Each leader publishes the received data on its node.
 #include <algorithm>
 #include <cstring>
 
 #include "team/collectives.hpp"
+#include "team/node_steps.hpp"
 
 namespace acp::team {
 
@@ -16,7 +17,7 @@ public:
     AllGather(Team& team, char* receive, std::uint64_t bytes) noexcept
         : team_(team), members_(team.members()), receive_(receive), bytes_(bytes) {}
 
-    bool run() { return show_near() && exchange_far() && show_far(); }
+    bool run() { return show_near() && exchange() && show_far(); }
 
 private:
     [[nodiscard]] char* at(std::uint32_t rank) const noexcept { return receive_ + rank * bytes_; }
@@ -43,7 +44,12 @@ private:
         return true;
     }
 
-    bool exchange_far() {
+    bool exchange() {
+        if (members_.nodes() <= flat_nodes_max) return exchange_all();
+        return !members_.is_leader() || exchange_by_steps();
+    }
+
+    bool exchange_all() {
         const std::uint32_t nodes = members_.nodes();
         const std::uint32_t own = members_.own_node();
         const std::size_t received =
@@ -60,6 +66,49 @@ private:
             }
         }
         return team_.settle(messages);
+    }
+
+    // Among leaders.
+    bool exchange_by_steps() {
+        for (const NodeStep& step : gather_steps(members_.nodes(), members_.own_node())) {
+            const std::vector<Run> sent = runs(step.sent);
+            const std::vector<Run> received = runs(step.received);
+            std::vector<FarMessage> messages(sent.size() + received.size());
+            auto next = messages.begin();
+            for (const Run& run : received) {
+                if (!team_.begin_receive(*next++, members_.leader(step.from), at(run.first),
+                                         run.count * bytes_))
+                    return false;
+            }
+            for (const Run& run : sent) {
+                if (!team_.begin_send(*next++, members_.leader(step.to), at(run.first),
+                                      run.count * bytes_))
+                    return false;
+            }
+            if (!team_.settle(messages)) return false;
+        }
+        return true;
+    }
+
+    // Members of consecutive ranks, whose data is one range of memory.
+    struct Run {
+        std::uint32_t first = 0;
+        std::uint32_t count = 0;
+    };
+
+    // The members on the nodes of a range.
+    [[nodiscard]] std::vector<Run> runs(const StepRange& nodes) const {
+        const std::uint32_t all = members_.nodes();
+        std::vector<Run> runs;
+        bool is_in_run = false;
+        for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+            const std::uint64_t behind = members_.node_of(rank) + all - nodes.begin;
+            const bool is_wanted = behind % all < nodes.count;
+            if (is_wanted && !is_in_run) runs.push_back({rank, 0});
+            if (is_wanted) ++runs.back().count;
+            is_in_run = is_wanted;
+        }
+        return runs;
     }
 
     // Publishes the received data: short data of all members in one broadcast, long data of one

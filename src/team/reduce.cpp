@@ -2,8 +2,8 @@
 // Reductions. On a node, short ones take one round: each member publishes its elements, and each
 // member that needs the result combines all of them. Long ones are cut into chunks: each member
 // combines one part of what all have published, and publishes the result, while the next chunk is
-// published already. Between nodes the leaders, or the root, combine the nodes' results in the
-// order of the nodes.
+// published already. Between nodes one member of each node, the root or the leader, combines the
+// nodes' results in the order of the nodes: all of them if the nodes are few, else in pairs.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,7 +11,7 @@
 
 #include "sync/lines.hpp"
 #include "team/collectives.hpp"
-#include "team/far_tree.hpp"
+#include "team/node_steps.hpp"
 
 namespace acp::team {
 
@@ -201,84 +201,174 @@ private:
     std::array<RoundNumber, 2> combined_{};
 };
 
-// The parts of all nodes, contiguous in memory, each with room for one segment.
-class NodeParts {
+std::uint64_t bytes_of(const Reduction& what) noexcept {
+    return what.count * what.combiner->element_bytes();
+}
+
+std::uint64_t room_of(const Reduction& what) noexcept {
+    return (bytes_of(what) + 63) / 64 * 64;
+}
+
+// A reduction of the parts of at most flat_nodes_max nodes, by the member that speaks for its node.
+// Keeps the parts of all nodes in the team's scratch memory.
+class FewNodes {
 public:
-    NodeParts(Team& team, std::uint64_t room) : room_(room), nodes_(team.members().nodes()) {
-        memory_ = team.scratch().take(room * nodes_);
+    //   root  speaks for its node; leaders speak for the other nodes
+    FewNodes(Team& team, const Reduction& what, std::uint32_t root)
+        : team_(team),
+          members_(team.members()),
+          what_(what),
+          root_(root),
+          room_(room_of(what)),
+          parts_(team.scratch().take(room_ * members_.nodes())) {}
+
+    // The place of the own node's part.
+    [[nodiscard]] char* values() const noexcept { return part(members_.own_node()); }
+
+    // All send to the root, which combines.
+    bool reduce() {
+        std::vector<FarMessage> messages(members_.own() == root_ ? members_.nodes() : 1);
+        if (members_.own() != root_)
+            return team_.begin_send(messages[0], root_, values(), bytes_of(what_)) &&
+                   team_.settle(messages);
+        for (std::uint32_t node = 0; node < members_.nodes(); ++node) {
+            if (node != members_.own_node() && !begin_receive(messages[node], node)) return false;
+        }
+        if (!team_.settle(messages)) return false;
+        combine();
+        return true;
     }
 
-    [[nodiscard]] char* part(std::uint32_t node) const noexcept { return memory_ + node * room_; }
-
-    void combine(const Combiner& combiner, char* into, std::uint64_t count) const {
-        combiner.combine(into, part(0), part(1), count);
-        for (std::uint32_t node = 2; node < nodes_; ++node)
-            combiner.combine(into, into, part(node), count);
+    // All send to all, and each combines.
+    bool all_reduce() {
+        const std::uint32_t nodes = members_.nodes();
+        std::vector<FarMessage> messages(std::size_t{2} * nodes);
+        for (std::uint32_t step = 1; step < nodes; ++step) {
+            const std::uint32_t to = (members_.own_node() + step) % nodes;
+            const std::size_t place = std::size_t{2} * to;
+            if (!begin_receive(messages[place], to) ||
+                !team_.begin_send(messages[place + 1], members_.leader(to), values(),
+                                  bytes_of(what_)))
+                return false;
+        }
+        if (!team_.settle(messages)) return false;
+        combine();
+        return true;
     }
 
 private:
+    [[nodiscard]] char* part(std::uint32_t node) const noexcept { return parts_ + node * room_; }
+
+    bool begin_receive(FarMessage& message, std::uint32_t node) noexcept {
+        return team_.begin_receive(message, members_.leader(node), part(node), bytes_of(what_));
+    }
+
+    void combine() const {
+        const Combiner& combiner = *what_.combiner;
+        combiner.combine(what_.receive, part(0), part(1), what_.count);
+        for (std::uint32_t node = 2; node < members_.nodes(); ++node)
+            combiner.combine(what_.receive, what_.receive, part(node), what_.count);
+    }
+
+    Team& team_;
+    const Membership& members_;
+    const Reduction& what_;
+    std::uint32_t root_;
     std::uint64_t room_;
-    std::uint32_t nodes_;
-    char* memory_;
+    char* parts_;
 };
 
-std::uint64_t round_up(std::uint64_t bytes) noexcept {
-    return (bytes + 63) / 64 * 64;
+// A reduction of the parts of many nodes, by the member that speaks for its node. Keeps two parts in
+// the team's scratch memory: the combination so far, and room for the next one.
+class ManyNodes {
+public:
+    // Longer parts are split among the nodes.
+    static constexpr std::uint64_t whole_bytes_max = 16 << 10;
+
+    //   root  speaks for its node; leaders speak for the other nodes
+    ManyNodes(Team& team, const Reduction& what, std::uint32_t root)
+        : team_(team),
+          members_(team.members()),
+          what_(what),
+          root_(root),
+          values_(team.scratch().take(2 * room_of(what))),
+          next_(values_ + room_of(what)) {}
+
+    // The place of the own node's part, before a reduction.
+    [[nodiscard]] char* values() const noexcept { return values_; }
+
+    bool reduce() {
+        if (!run(reduce_steps(members_.nodes(), members_.own_node(), what_.count,
+                              members_.node_of(root_))))
+            return false;
+        if (members_.own() == root_) copy(what_.receive, values_, bytes_of(what_));
+        return true;
+    }
+
+    bool all_reduce() {
+        if (!run(all_reduce_steps(members_.nodes(), members_.own_node(), what_.count,
+                                  bytes_of(what_) > whole_bytes_max)))
+            return false;
+        copy(what_.receive, values_, bytes_of(what_));
+        return true;
+    }
+
+private:
+    [[nodiscard]] std::uint64_t bytes(std::uint64_t elements) const noexcept {
+        return elements * what_.combiner->element_bytes();
+    }
+
+    [[nodiscard]] std::uint32_t speaker(std::uint32_t node) const noexcept {
+        return node == members_.node_of(root_) ? root_ : members_.leader(node);
+    }
+
+    bool run(const std::vector<NodeStep>& steps) {
+        std::vector<FarMessage> messages(2);
+        for (const NodeStep& step : steps) {
+            char* const into = step.how == Received::is_result ? values_ : next_;
+            if (step.from != NodeStep::nobody &&
+                !team_.begin_receive(messages[0], speaker(step.from),
+                                     into + bytes(step.received.begin), bytes(step.received.count)))
+                return false;
+            if (step.to != NodeStep::nobody &&
+                !team_.begin_send(messages[1], speaker(step.to), values_ + bytes(step.sent.begin),
+                                  bytes(step.sent.count)))
+                return false;
+            if (!team_.settle(messages)) return false;
+            combine(step);
+        }
+        return true;
+    }
+
+    // The combination takes the place of the elements of the earlier nodes.
+    void combine(const NodeStep& step) {
+        char* const own = values_ + bytes(step.received.begin);
+        char* const other = next_ + bytes(step.received.begin);
+        if (step.how == Received::is_first) {
+            what_.combiner->combine(other, other, own, step.received.count);
+            std::swap(values_, next_);
+        } else if (step.how == Received::is_second) {
+            what_.combiner->combine(own, own, other, step.received.count);
+        }
+    }
+
+    Team& team_;
+    const Membership& members_;
+    const Reduction& what_;
+    std::uint32_t root_;
+    char* values_;
+    char* next_;
+};
+
+bool is_flat(const Team& team) noexcept {
+    return team.members().nodes() <= flat_nodes_max;
 }
 
 // How many elements are combined before the next segment begins.
 std::uint64_t segment_count(const Team& team, const Combiner& combiner) noexcept {
-    const std::uint64_t count = segment_bytes(team.members().nodes()) / combiner.element_bytes();
+    const std::uint32_t parts = is_flat(team) ? team.members().nodes() : 2;
+    const std::uint64_t count = segment_bytes(parts) / combiner.element_bytes();
     return count == 0 ? 1 : count;
-}
-
-// Gathers the parts of all nodes at one member, which speaks for its node as the leaders do for
-// theirs.
-bool bring_to(Team& team, const NodeParts& parts, std::uint64_t bytes, std::uint32_t rank) {
-    const Membership& members = team.members();
-    const std::uint32_t node = members.node_of(rank);
-    std::vector<FarMessage> messages(members.own() == rank ? members.nodes() : 1);
-    if (members.own() != rank) {
-        const std::uint32_t own = members.own_node();
-        return team.begin_send(messages[0], rank, parts.part(own), bytes) && team.settle(messages);
-    }
-    for (std::uint32_t other = 0; other < members.nodes(); ++other) {
-        if (other == node) continue;
-        if (!team.begin_receive(messages[other], members.leader(other), parts.part(other), bytes))
-            return false;
-    }
-    return team.settle(messages);
-}
-
-// Among leaders: each sends its node's part to all other leaders.
-bool exchange(Team& team, const NodeParts& parts, std::uint64_t bytes) {
-    const Membership& members = team.members();
-    const std::uint32_t own = members.own_node();
-    std::vector<FarMessage> messages(std::size_t{2} * members.nodes());
-    for (std::uint32_t step = 1; step < members.nodes(); ++step) {
-        const std::uint32_t to = (own + step) % members.nodes();
-        const std::size_t place = std::size_t{2} * to;
-        if (!team.begin_receive(messages[place], members.leader(to), parts.part(to), bytes) ||
-            !team.begin_send(messages[place + 1], members.leader(to), parts.part(own), bytes))
-            return false;
-    }
-    return team.settle(messages);
-}
-
-// Among leaders: combines the parts of all nodes, with the result on all leaders.
-bool combine_nodes(Team& team, const NodeParts& parts, const Reduction& what) {
-    const std::uint64_t bytes = what.count * what.combiner->element_bytes();
-    if (team.members().nodes() <= flat_nodes_max) {
-        if (!exchange(team, parts, bytes)) return false;
-        parts.combine(*what.combiner, what.receive, what.count);
-        return true;
-    }
-    const std::uint32_t first = team.members().leader(0);
-    if (!bring_to(team, parts, bytes, first)) return false;
-    if (team.members().own() == first) parts.combine(*what.combiner, what.receive, what.count);
-    FarTree tree(team, first);
-    return tree.receive(what.receive, bytes) && tree.begin_sends(what.receive, bytes) &&
-           tree.settle();
 }
 
 // Calls run(segment of the reduction) for each segment, at least once.
@@ -298,39 +388,40 @@ bool by_segments(Team& team, const Reduction& reduction, const Run& run) {
     return true;
 }
 
+// Combines on each node, then among the nodes by run(nodes). The member that speaks for a node alone
+// takes part in the latter.
+template <typename Nodes>
+bool reduce_nodes(Team& team, const Reduction& what, std::uint32_t root, bool (Nodes::*run)()) {
+    const Membership& members = team.members();
+    const bool is_at_root = members.own_node() == members.node_of(root);
+    const std::uint32_t speaker = is_at_root ? members.place_of(root) : 0;
+    if (members.own_place() != speaker) return NearReduction(team, what, speaker).run();
+    Nodes nodes(team, what, root);
+    Reduction near = what;
+    near.receive = nodes.values();
+    return NearReduction(team, near, speaker).run() && (nodes.*run)();
+}
+
 }  // namespace
 
 bool reduce(Team& team, const Reduction& reduction, std::uint32_t root) {
-    const Membership& members = team.members();
-    const std::uint32_t own = members.own_node();
-    const bool is_at_root = own == members.node_of(root);
-    const std::uint32_t speaker = is_at_root ? members.place_of(root) : 0;
-    if (members.nodes() == 1) return NearReduction(team, reduction, speaker).run();
+    if (team.members().nodes() == 1)
+        return NearReduction(team, reduction, team.members().place_of(root)).run();
     return by_segments(team, reduction, [&](const Reduction& part) {
-        const std::uint64_t bytes = part.count * part.combiner->element_bytes();
-        const bool is_speaker = members.own_place() == speaker;
-        const NodeParts parts(team, is_speaker ? round_up(bytes) : 0);
-        Reduction near = part;
-        near.receive = parts.part(own);
-        if (!NearReduction(team, near, speaker).run()) return false;
-        if (!is_speaker) return true;
-        if (!bring_to(team, parts, bytes, root)) return false;
-        if (members.own() == root) parts.combine(*part.combiner, part.receive, part.count);
-        return true;
+        return is_flat(team) ? reduce_nodes(team, part, root, &FewNodes::reduce)
+                             : reduce_nodes(team, part, root, &ManyNodes::reduce);
     });
 }
 
 bool all_reduce(Team& team, const Reduction& reduction) {
     const Membership& members = team.members();
     if (members.nodes() == 1) return NearReduction(team, reduction, std::nullopt).run();
+    const std::uint32_t leader = members.leader(0);
     return by_segments(team, reduction, [&](const Reduction& part) {
-        const std::uint64_t bytes = part.count * part.combiner->element_bytes();
-        const NodeParts parts(team, members.is_leader() ? round_up(bytes) : 0);
-        Reduction near = part;
-        near.receive = parts.part(members.own_node());
-        if (!NearReduction(team, near, std::uint32_t{0}).run()) return false;
-        if (members.is_leader() && !combine_nodes(team, parts, part)) return false;
-        return near_broadcast(team, part.receive, bytes, 0);
+        const bool is_reduced = is_flat(team)
+                                    ? reduce_nodes(team, part, leader, &FewNodes::all_reduce)
+                                    : reduce_nodes(team, part, leader, &ManyNodes::all_reduce);
+        return is_reduced && near_broadcast(team, part.receive, bytes_of(part), 0);
     });
 }
 

@@ -79,7 +79,7 @@ private:
 class TellingRoom {
 public:
     // Throws std::bad_alloc.
-    //   telling  the caller keeps it alive longer than this object
+    //   telling  must outlive this
     TellingRoom(Telling& telling, std::size_t count) : telling_(telling), count_(count) {
         telling_.make_room(count);
     }
