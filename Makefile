@@ -154,7 +154,7 @@ sim:
 
 mutants:
 	@cmake/setup.sh build
-	$(call build_preset,mutants,acpsim acp_data)
+	$(call build_preset,mutants,acpsim acp_claims acp_operations)
 	@python3 tests/sim/mutants.py --build build/mutants --jobs $(JOBS)
 	@python3 tests/mutants/heap.py
 	@python3 tests/mutants/table.py
@@ -165,6 +165,7 @@ mutants:
 	@python3 tests/mutants/view.py
 	@python3 tests/mutants/exchange.py
 	@python3 tests/mutants/pages.py
+	@python3 tests/mutants/team.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz

@@ -5,7 +5,7 @@
 //
 // Members of a node communicate through the board (board.hpp), nodes through messages between their
 // leaders, or the root. Long buffers are cut into segments.
-// Tests: tests/conformance/team_test.cpp.
+// Tests: tests/unit/team/collectives_test.cpp.
 #pragma once
 
 #include <algorithm>

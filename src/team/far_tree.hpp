@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A binomial tree of the nodes of a team. One member speaks for each node: the root for its own
 // node, the leader for every other.
-// For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp.
+// For the one thread that is in a call on the team. Tests: tests/unit/team/collectives_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves long buffers in rounds of the board, one piece per round. A publisher may be board_depth
 // rounds ahead of its readers.
-// For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp.
+// For the one thread that is in a call on the team. Tests: tests/unit/team/collectives_test.cpp.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The teams of a process, by handle: the team of all ranks, and teams made from others. One object
 // per epoch. Any thread, but one at a time for each team.
-// Tests: tests/conformance/team_test.cpp.
+// Tests: tests/unit/team/teams_test.cpp.
 #pragma once
 
 #include <atomic>
