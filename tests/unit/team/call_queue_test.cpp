@@ -159,8 +159,8 @@ TEST_F(CallQueueTest, messages_of_all_lengths_arrive_whole_and_in_order) {
 
 TEST_F(CallQueueTest, a_message_of_another_call_fails_the_call_of_both_members) {
     struct Row {
-        std::uint64_t sent;
-        std::uint64_t expected;
+        std::uint64_t sent = 0;
+        std::uint64_t expected = 0;
         Signature its;
     };
 

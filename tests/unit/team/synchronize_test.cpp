@@ -2,9 +2,9 @@
 // A barrier whose deadline passes is resumed by the next call of the same member, at the step where
 // it stopped, as often as it takes; other members notice nothing. Members call it one after the
 // other, from one thread.
-#include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "support/scoped_watchdog.hpp"
@@ -22,30 +22,30 @@ protected:
     static int pass_all(TeamNode& node, acp::test::Random& random) {
         std::vector<std::uint32_t> waiting(node.size());
         std::iota(waiting.begin(), waiting.end(), 0);
-        std::uint32_t come = 0;
-        std::vector<bool> has_come(node.size());
-        int late = 0;
-        for (int calls = 0; !waiting.empty(); ++calls) {
-            if (calls == 10'000) {
-                ADD_FAILURE() << waiting.size() << " members do not pass";
-                break;
-            }
+        std::set<std::uint32_t> come;
+        for (int calls = 0; calls < 10'000 && !waiting.empty(); ++calls) {
             const std::size_t which = random.below(waiting.size());
             const std::uint32_t rank = waiting[which];
-            if (!has_come[rank]) ++come;
-            has_come[rank] = true;
-            const base::Status end = barrier(0)(node.team(rank));
-            if (end.is_ok()) {
-                EXPECT_EQ(come, node.size()) << "member " << rank << " passed before all had come";
+            come.insert(rank);
+            if (has_passed(node, rank, come.size() == node.size()))
                 waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(which));
-                continue;
-            }
-            EXPECT_EQ(end.code(), Code::timeout) << end.message();
-            EXPECT_TRUE(node.team(rank).is_late());
-            EXPECT_TRUE(node.team(rank).pending_sync().is_begun);
-            ++late;
+            if (waiting.empty()) return calls + 1 - static_cast<int>(node.size());
         }
-        return late;
+        ADD_FAILURE() << waiting.size() << " members do not pass";
+        return 0;
+    }
+
+    // One call of the member; a call that does not pass is late and can be resumed.
+    static bool has_passed(TeamNode& node, std::uint32_t rank, bool have_all_come) {
+        const base::Status end = barrier(0)(node.team(rank));
+        if (end.is_ok()) {
+            EXPECT_TRUE(have_all_come) << "member " << rank << " passed before all had come";
+            return true;
+        }
+        EXPECT_EQ(end.code(), Code::timeout) << end.message();
+        EXPECT_TRUE(node.team(rank).is_late());
+        EXPECT_TRUE(node.team(rank).pending_sync().is_begun);
+        return false;
     }
 
     acp::test::ScopedWatchdog watchdog_{"a late barrier"};
@@ -76,7 +76,8 @@ TEST_F(LateBarrierTest, names_a_member_that_has_not_come) {
         {{0, 0, 0}, {0}, 1},
         {{0, 0, 0}, {1, 0}, 2},
         {{0, 0, 0}, {2}, 0},
-        // Of more members than see each other's arrival: not the leader that would release them.
+        // The members wait for the release by their leader; the call names the member that the leader
+        // lacks.
         {{0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 2, 4, 5, 6, 7, 8}, 3},
         {{0, 0, 0, 0, 0, 0, 0, 0, 0}, {4}, 0},
         {{0, 1}, {0}, 1},

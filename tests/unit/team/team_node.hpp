@@ -30,7 +30,7 @@ using Part = std::function<base::Status(Team&)>;
 
 // The call of a signature: `run` is its collective function.
 inline Part call(const Signature& signature,
-                 std::function<bool(Team&)> run,
+                 const std::function<bool(Team&)>& run,
                  std::int64_t timeout_ns = -1) {
     return [=](Team& team) -> base::Status {
         if (!team.begin_call(signature, gma::Deadline(timeout_ns))) return team.failure();
@@ -92,7 +92,7 @@ public:
         (void)own.calls.go_on(*own.team, false);
     }
 
-    // Resumes all members, in random order, that can go on.
+    // Resumes all members that can make progress, in random order.
     void pass() {
         const auto first = static_cast<std::uint32_t>(random_.below(size()));
         const std::uint32_t step = random_.chance(50) ? 1 : size() - 1;

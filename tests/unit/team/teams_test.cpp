@@ -94,7 +94,8 @@ protected:
 TEST_F(TeamsTest, a_division_has_a_team_for_each_colour_in_the_order_of_keys) {
     struct Row {
         std::vector<Teams::Division> given;
-        std::vector<std::vector<std::uint32_t>> members;  // as each rank sees its team; {}: none
+        std::vector<std::vector<std::uint32_t>>
+            members;  // the members of the team of each rank; {}: no team
     };
 
     const std::vector<Row> rows{
@@ -136,7 +137,7 @@ TEST_F(TeamsTest, a_division_by_different_lists_makes_no_team_and_leaves_the_old
 TEST_F(TeamsTest, one_member_without_room_fails_the_division_on_all) {
     std::vector<memory::GlobalAddress> filling;
     for (;;) {
-        auto block = ranks_[3].allocator->allocate(3, 64 * 1024, 64);
+        auto block = ranks_[3].allocator->allocate(3, std::uint64_t{64} * 1024, 64);
         if (!block.is_ok()) break;
         filling.push_back(block.value());
     }
@@ -160,6 +161,7 @@ TEST_F(TeamsTest, teams_are_freed_in_any_order) {
     for (const std::vector<std::size_t>& order :
          {std::vector<std::size_t>{0, 1, 2}, {2, 1, 0}, {1, 0, 2}}) {
         std::vector<std::vector<TeamHandle>> made;
+        made.reserve(3);
         for (int i = 0; i < 3; ++i) made.push_back(divide_all());
         for (const std::size_t which : order) {
             free_all(made[which]);
