@@ -48,7 +48,7 @@ Status open_pages(std::size_t size) {
 acp_stats_dsm_t stats_of(const SharedPages& pages) noexcept {
     const dsm::SharedPagesCounters counters = pages.counters();
     acp_stats_dsm_t stats{};
-    stats.bytes = pages.window().bytes();
+    stats.bytes = pages.bytes();
     stats.bytes_allocated = counters.pages_allocated * pages::page_bytes;
     stats.allocations = counters.allocations;
     stats.barriers = counters.barriers;

@@ -27,11 +27,9 @@ constexpr std::uint64_t no_page = ~std::uint64_t{0};
 
 SharedPages::SharedPages(const SharedPagesTools& tools,
                          team::TeamHandle ranks,
-                         std::unique_ptr<WindowMemory> memory)
-    : tools_(tools),
-      ranks_(ranks),
-      memory_(std::move(memory)),
-      allocations_(memory_->window().page_count()) {}
+                         std::unique_ptr<WindowMemory> memory,
+                         std::uint64_t count)
+    : tools_(tools), ranks_(ranks), memory_(std::move(memory)), allocations_(count) {}
 
 Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& tools,
                                                        std::uint64_t bytes) {
@@ -44,7 +42,8 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     auto divided = tools.teams.divide(tools.teams.world(), CollectiveCall::init_pages, {0, 0, 0});
     if (!divided.is_ok()) return std::move(divided).failure();
     const team::TeamHandle ranks = divided.value();
-    const WindowPlan plan{pages_for(bytes) * pages::page_bytes, 0};
+    const std::uint64_t count = pages_for(bytes);
+    const WindowPlan plan{count * pages::page_bytes, 0};
     std::unique_ptr<WindowMemory> memory;
     Status refusal;
     auto status = tools.teams.run(ranks, {CollectiveCall::init_pages, 0}, [&](team::Team& team) {
@@ -58,7 +57,8 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     });
     if (status.is_ok()) status = std::move(refusal);
     if (status.is_ok())
-        return std::unique_ptr<SharedPages>(new SharedPages(tools, ranks, std::move(memory)));
+        return std::unique_ptr<SharedPages>(
+            new SharedPages(tools, ranks, std::move(memory), count));
     (void)tools.teams.free(ranks);
     return status;
 }
@@ -87,7 +87,7 @@ Result<char*> SharedPages::allocate(std::uint64_t bytes) {
     if (first == no_page) {
         return Status(Code::limit, "no " + std::to_string(count) +
                                        " successive pages are free: of " +
-                                       std::to_string(window().page_count()) + " pages " +
+                                       std::to_string(allocations_.page_count()) + " pages " +
                                        std::to_string(allocations_.pages_taken()) +
                                        " are allocated; acp_init_dsm sets their number");
     }

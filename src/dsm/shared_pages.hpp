@@ -63,6 +63,11 @@ public:
 
     [[nodiscard]] const Window& window() const noexcept { return memory_->window(); }
 
+    // Of all pages that can be allocated.
+    [[nodiscard]] std::uint64_t bytes() const noexcept {
+        return allocations_.page_count() * pages::page_bytes;
+    }
+
     [[nodiscard]] SharedPagesCounters counters() const noexcept;
 
     static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 43;
@@ -70,7 +75,8 @@ public:
 private:
     SharedPages(const SharedPagesTools& tools,
                 team::TeamHandle ranks,
-                std::unique_ptr<WindowMemory> memory);
+                std::unique_ptr<WindowMemory> memory,
+                std::uint64_t count);
 
     SharedPagesTools tools_;
     team::TeamHandle ranks_;  // all ranks

@@ -12,6 +12,8 @@
 
 #include "team/collectives.hpp"
 
+#include "pages/allocated_pages.hpp"
+
 namespace acp::dsm {
 
 namespace {
@@ -67,8 +69,8 @@ public:
           allocator_(allocator),
           segment_(segment),
           plan_(plan),
-          layout_(
-              WindowLayout::of(plan.bytes / pages::page_bytes, members_.nodes(), plan.state_bytes)),
+          pages_(pages::AllocatedPages::window_pages(plan.bytes / pages::page_bytes)),
+          layout_(WindowLayout::of(pages_, members_.nodes(), plan.state_bytes)),
           offers_(members_.size()) {}
 
     Result<Opened> run() {
@@ -107,7 +109,7 @@ private:
 
     Status find_places() {
         for (std::size_t i = 0; i < places.size(); ++i) {
-            const Status status = os::check_free(places[i], plan_.bytes);
+            const Status status = os::check_free(places[i], window_bytes());
             if (status.is_ok()) {
                 own_.places |= std::uint64_t{1} << i;
             } else if (status.code() != Code::state) {
@@ -121,7 +123,7 @@ private:
     Status map(std::uint64_t free, os::Mapping& tracked) {
         const auto place = places[static_cast<std::size_t>(std::countr_zero(free))];
         auto mapped =
-            os::Mapping::map_shared_at(place, plan_.bytes, segment_.file(), offset_of_block());
+            os::Mapping::map_shared_at(place, window_bytes(), segment_.file(), offset_of_block());
         own_.places = mapped.is_ok() ? free : free & (free - 1);
         if (mapped.is_ok()) {
             tracked = std::move(mapped).value();
@@ -182,6 +184,8 @@ private:
                     " and others) has left; enlarge the heaps by --heap-size or ACP_HEAP_SIZE"};
     }
 
+    [[nodiscard]] std::uint64_t window_bytes() const noexcept { return pages_ * pages::page_bytes; }
+
     [[nodiscard]] std::uint64_t free_everywhere() const noexcept {
         std::uint64_t free = all_places;
         for (const Offer& offer : offers_) free &= offer.places;
@@ -197,7 +201,7 @@ private:
             refusals += (i == 0 ? "at " : ", at ") + hexadecimal(places[i]) + " rank " +
                         std::to_string(refused - offers_.begin());
         }
-        return {Code::limit, "no range of " + std::to_string(plan_.bytes) +
+        return {Code::limit, "no range of " + std::to_string(window_bytes()) +
                                  " bytes of addresses is free on all ranks; in use are those " +
                                  refusals};
     }
@@ -231,7 +235,7 @@ private:
         WindowPlaces found;
         found.tracked = tracked.data();
         found.block = own_block();
-        found.pages = plan_.bytes / pages::page_bytes;
+        found.pages = pages_;
         found.state_bytes = plan_.state_bytes;
         found.node = members_.own_node();
         for (std::uint32_t node = 0; node < members_.nodes(); ++node)
@@ -244,6 +248,7 @@ private:
     data::Allocator& allocator_;
     const node::Segment& segment_;
     const WindowPlan& plan_;
+    std::uint64_t pages_;  // the number of pages in the window
     WindowLayout layout_;
     std::vector<Offer> offers_;  // one of each rank, in the order of the ranks
     Offer own_;

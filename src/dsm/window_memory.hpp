@@ -22,7 +22,8 @@
 namespace acp::dsm {
 
 struct WindowPlan {
-    std::uint64_t bytes = 0;        // the size of the window, whole pages, the same on all ranks
+    // Allocations of `bytes` bytes in all find room in the window; whole pages, the same on all ranks.
+    std::uint64_t bytes = 0;
     std::uint64_t state_bytes = 0;  // WindowLayout::of
 };
 

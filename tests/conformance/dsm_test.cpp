@@ -133,7 +133,8 @@ TEST_F(DsmTest, refuses_what_is_no_allocation_and_no_size) {
         EXPECT_EQ(acp_alloc_dsm(size), nullptr);
         expect_error(ACP_ERR_LIMIT, {"acp_alloc_dsm", "of 64 pages 2 are allocated"});
     }
-    for (const void* const wrong : std::vector<const void*>{nullptr, &own, numbers + window / 8}) {
+    for (const void* const wrong :
+         std::vector<const void*>{nullptr, &own, numbers + 2 * window / 8}) {
         EXPECT_EQ(acp_query_ga_dsm(wrong), ACP_GA_NULL);
         expect_error(ACP_ERR_ARGUMENT, {"acp_query_ga_dsm"});
     }

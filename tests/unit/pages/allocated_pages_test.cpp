@@ -47,8 +47,31 @@ TEST(AllocatedPagesTest, knows_the_pages_at_the_beginning_of_an_allocation_alone
     EXPECT_EQ(AllocatedPages(0).allocate(1), std::nullopt);
 }
 
+TEST(AllocatedPagesTest,
+     long_allocations_are_not_a_power_of_two_apart_and_fit_as_they_were_counted) {
+    AllocatedPages book(std::uint64_t{3} * 8192);
+    EXPECT_EQ(book.allocate(8192), 0);
+    EXPECT_EQ(book.allocate(8192), 8193);
+    EXPECT_EQ(book.allocate(8192), 2 * 8193);
+    EXPECT_EQ(book.pages_taken(), 3 * 8192);
+    EXPECT_EQ(book.count_at(8193), 8192);
+    book.free(8193);
+    EXPECT_EQ(book.pages_taken(), 2 * 8192);
+    EXPECT_EQ(book.allocate(8192), 8193);
+
+    for (const std::uint64_t count : {1U, 63U, 64U, 65U, 127U, 128U, 1000U}) {
+        AllocatedPages full(count * 20);
+        for (int i = 0; i < 20; ++i) {
+            const auto first = full.allocate(count);
+            ASSERT_TRUE(first.has_value()) << i << " of " << count << " pages";
+            EXPECT_EQ(full.count_at(*first), count);
+        }
+        EXPECT_EQ(full.pages_taken(), full.page_count());
+    }
+}
+
 TEST(AllocatedPagesTest, never_gives_a_page_twice_and_refuses_only_when_no_run_is_free) {
-    constexpr std::uint64_t pages = 64;
+    constexpr std::uint64_t pages = 63;  // no long allocations
     std::minstd_rand random(7);
     AllocatedPages book(pages);
     std::vector<bool> is_taken(pages);
