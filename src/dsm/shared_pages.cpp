@@ -56,9 +56,10 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
         return !team.is_broken();
     });
     if (status.is_ok()) status = std::move(refusal);
-    if (status.is_ok())
+    if (status.is_ok()) {
         return std::unique_ptr<SharedPages>(
             new SharedPages(tools, ranks, std::move(memory), count));
+    }
     (void)tools.teams.free(ranks);
     return status;
 }
