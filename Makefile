@@ -154,7 +154,7 @@ sim:
 
 mutants:
 	@cmake/setup.sh build
-	$(call build_preset,mutants,acpsim acp_claims acp_operations)
+	$(call build_preset,mutants,acpsim acp_claims acp_operations acp_engine)
 	@python3 tests/sim/mutants.py --build build/mutants --jobs $(JOBS)
 	@python3 tests/mutants/heap.py
 	@python3 tests/mutants/table.py
@@ -166,6 +166,7 @@ mutants:
 	@python3 tests/mutants/exchange.py
 	@python3 tests/mutants/pages.py
 	@python3 tests/mutants/team.py
+	@python3 tests/mutants/engine.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz

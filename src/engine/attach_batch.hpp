@@ -5,7 +5,7 @@
 // unregistered before completes with Code::stale. Bytes to be written are kept here, so the
 // caller's may go. A copy that the kernel refuses though its process lives is returned to the
 // caller, who asks the owner. Knows no ticket's meaning. One thread: the gateway's.
-// Tests: tests/unit/engine/local_placement_test.cpp.
+// Tests: tests/unit/engine/attach_batch_test.cpp, local_placement_test.cpp.
 #pragma once
 
 #include <algorithm>

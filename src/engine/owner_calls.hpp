@@ -3,7 +3,7 @@
 // atomics on it. Each is a message to the owner through a forwarder of the gateway's own slot.
 // Bounded: calls_max to one process, more are refused; a copy longer than a message is sent in pieces, and pieces of a put
 // without room in the mailbox are kept here. Knows no frame. One thread: the gateway's.
-// Tests: tests/unit/engine/local_placement_test.cpp.
+// Tests: tests/unit/engine/owner_calls_test.cpp, local_placement_test.cpp.
 #pragma once
 
 #include <cstddef>

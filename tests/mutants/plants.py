@@ -73,19 +73,36 @@ class Plants:
                   for source in self.SUPPORT])
         self.has_shared = True
 
+    def compilation(self, source: pathlib.Path, made: pathlib.Path, *includes: str) -> list[str]:
+        return [*self.COMPILE, "-include", f"{self.shared.name}/gtest.hpp", *includes, f"-I{ROOT}/src", f"-I{ROOT}/tests", str(source),
+                "-o", str(made)]
+
+    def unchanged(self, sources: list[pathlib.Path]) -> list[pathlib.Path]:
+        """The objects of sources that no defect of another source changes; each is compiled once."""
+        folder = pathlib.Path(self.shared.name) / "unchanged"
+        folder.mkdir(exist_ok=True)
+        made = {source: folder / f"{source.stem}.o" for source in sources}
+        self.run("the layer", [self.compilation(source, file) for source, file in made.items() if not file.exists()])
+        return list(made.values())
+
     def build(self, name: str, folder: pathlib.Path) -> pathlib.Path:
         self.build_shared()
-        shared = pathlib.Path(self.shared.name)
+        changed = self.mutants[name][0]
         shutil.copytree(ROOT / "src" / self.layer, folder / self.layer)
-        (folder / self.layer / self.mutants[name][0]).write_text(self.changed(name))
+        (folder / self.layer / changed).write_text(self.changed(name))
         program = folder / f"unit_{self.layer}"
-        compiled = [ROOT / test for test in self.tests] + [folder / self.layer / source for source in self.sources]
-        objects = [str(folder / f"{source.stem}.o") for source in compiled]
-        self.run(name, [[*self.COMPILE, "-include", str(shared / "gtest.hpp"), f"-I{folder}", f"-I{ROOT}/src", f"-I{ROOT}/tests",
-                         str(source), "-o", made] for source, made in zip(compiled, objects)])
+        tests = [ROOT / test for test in self.tests]
+        if changed in self.sources:  # no other source includes it
+            compiled = [folder / self.layer / changed]
+            objects = self.unchanged(tests + [ROOT / "src" / self.layer / source for source in self.sources if source != changed])
+        else:
+            compiled = tests + [folder / self.layer / source for source in self.sources]
+            objects = []
+        made = [folder / f"{source.stem}.o" for source in compiled]
+        self.run(name, [self.compilation(source, file, f"-I{folder}") for source, file in zip(compiled, made)])
         libraries = [str(self.tree / f"lib/libacp_{layer}.a") for layer in self.layers]
-        self.run(name, [["c++", "-o", str(program), *objects, *map(str, shared.glob("*.o")), "-Wl,--start-group", *libraries,
-                         "-Wl,--end-group", "-lgtest", "-lgtest_main", "-lpthread"]])
+        self.run(name, [["c++", "-o", str(program), *map(str, made + objects), *map(str, pathlib.Path(self.shared.name).glob("*.o")),
+                         "-Wl,--start-group", *libraries, "-Wl,--end-group", "-lgtest", "-lgtest_main", "-lpthread"]])
         return program
 
     def finder(self, name: str) -> str | None:
