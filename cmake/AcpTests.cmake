@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests by their place: tests/unit/<layer>/*.cpp is the GoogleTest program unit_<layer>; every other folder of
-# tests/ declares its own tests with acp_gtest() in a CMakeLists.txt. tests/support is a library for all of
-# them, included as "support/name.hpp".
+# Tests by their place: tests/unit/<layer>/*.cpp is the GoogleTest program unit_<layer>, and a folder whose program needs
+# more than its layer has a target.cmake, included after the target is made; every other folder of tests/ declares its
+# own tests with acp_gtest() in a CMakeLists.txt. tests/support is a library for all of them, included as
+# "support/name.hpp".
 
 if(CMAKE_CROSSCOMPILING)
     # No packaged GoogleTest for the target: build the packaged sources.
@@ -142,6 +143,9 @@ function(acp_add_all_tests)
                 set(label core)
             endif()
             acp_gtest(unit_${layer} LABEL ${label} SOURCES ${sources} LIBRARIES acp_${layer} acp_claims)
+            if(EXISTS "${PROJECT_SOURCE_DIR}/tests/unit/${layer}/target.cmake")
+                include("${PROJECT_SOURCE_DIR}/tests/unit/${layer}/target.cmake")
+            endif()
         endif()
     endforeach()
     file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/tests/*")

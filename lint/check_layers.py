@@ -26,7 +26,7 @@ SYSTEM = re.compile(
 DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.M)
 ALL_SEEING = "api"  # may include every layer above it, those to come too
 
-NAMESPACE = re.compile(r"\b([a-z]+)::")
+NAMESPACE = re.compile(r"\b([a-z_]+)::")
 IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*+(?!::)")
 WORD_OF_IDENTIFIER = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Layers whose name is no word for anything else. The others' names are, in lower layers, words of the field: a node has a

@@ -14,9 +14,9 @@
 
 #include "exchange/exchange_planner.hpp"
 #include "exchange/network_presets.hpp"
-#include "exchange/paper_patterns.hpp"
 #include "exchange/round_robin.hpp"
 
+#include "exchange_study/paper_patterns.hpp"
 #include "random_problem.hpp"
 
 namespace {
@@ -129,9 +129,9 @@ void measure_fourteen() {
 }  // namespace
 
 int main() {
-    for (const PaperPattern pattern : paper_patterns) {
+    for (const acp::exchange_study::PaperPattern pattern : acp::exchange_study::paper_patterns) {
         const std::string name = "paper " + std::string(name_of(pattern));
-        measure(name.c_str(), paper_problem(pattern, 872));
+        measure(name.c_str(), acp::exchange_study::paper_problem(pattern, 872));
     }
     measure("cube 26", cube_halo(1));
     measure("cube 104", cube_halo(4));

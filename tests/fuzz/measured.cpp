@@ -7,15 +7,15 @@
 #include <cstddef>
 #include <string_view>
 
-#include "exchange/measured_text.hpp"
 #include "exchange/network_text.hpp"
 
+#include "exchange_study/measured_text.hpp"
 #include "fuzz/fuzz.hpp"
 
 namespace acp::fuzz {
 
-using exchange::MeasuredExchange;
 using exchange::NetworkModel;
+using exchange_study::MeasuredExchange;
 
 namespace {
 
@@ -35,7 +35,7 @@ void look_at(const MeasuredExchange& measured, const NetworkModel& model) {
     require(measured.problem.has_value() == measured.copies.empty(),
             "either all send the same or single nodes");
     if (!measured.problem) {
-        const auto times = exchange::FluidSimulation(model).run(measured.copies);
+        const auto times = exchange_study::FluidSimulation(model).run(measured.copies);
         require(times.is_ok() && std::isfinite(times.value().total_us), "copies are carried out");
         return;
     }
@@ -58,7 +58,7 @@ void run(Input& input) {
         text.remove_prefix(at + parting.size());
     }
     const NetworkModel model = network_of(network);
-    const auto read = exchange::measured_from_text(text, model);
+    const auto read = exchange_study::measured_from_text(text, model);
     if (!read.is_ok()) return require(!read.failure().message().empty(), "a refusal has a message");
     for (const MeasuredExchange& measured : read.value()) look_at(measured, model);
 }

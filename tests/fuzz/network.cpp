@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "exchange/network_text.hpp"
-#include "exchange/route_finder.hpp"
 
+#include "exchange_study/route_finder.hpp"
 #include "fuzz/fuzz.hpp"
 
 namespace acp::fuzz {
@@ -23,7 +23,7 @@ void run(Input& input) {
     const auto again = exchange::network_from_text(shown);
     require(again.is_ok() && exchange::text_of(again.value()) == shown,
             "the shown text parses to the same value");
-    exchange::RouteFinder finder(model);
+    exchange_study::RouteFinder finder(model);
     const ModelNode source = model.nodes / 2;
     for (const ModelNode target : {ModelNode{0}, model.nodes - 1, model.nodes / 3}) {
         const auto route = finder.find(source, target);

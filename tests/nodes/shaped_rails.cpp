@@ -21,11 +21,11 @@
 
 #include "exchange/bottom_left.hpp"
 #include "exchange/exchange_planner.hpp"
-#include "exchange/paper_patterns.hpp"
 #include "exchange/round_robin.hpp"
 
 #include <acp.h>
 
+#include "exchange_study/paper_patterns.hpp"
 #include "support/clock.hpp"
 #include "support/rank_check.hpp"
 
@@ -78,13 +78,13 @@ struct Exchange {
 };
 
 // Rank 0's problem with the caps, and messages in the four directions.
-NodeProblem problem_of(acp::exchange::PaperPattern pattern) {
+NodeProblem problem_of(acp::exchange_study::PaperPattern pattern) {
     acp::exchange::NodeRates node;
     node.engines = rails_max;
     node.engine_rate = engine_rate;
     node.injection_rate = node.reception_rate = injection_rate;
     node.start_us = node.command_us = node.stair_us = 0;
-    return acp::exchange::paper_problem(pattern, 872, node, link_rate);
+    return acp::exchange_study::paper_problem(pattern, 872, node, link_rate);
 }
 
 // Link l leads to rank 1 + l.
@@ -103,7 +103,7 @@ Exchange exchange_of(const NodeProblem& problem, const EngineQueues& queues) {
 }
 
 Exchange flows_of(const std::string& ranks, std::size_t bytes) {
-    const NodeProblem network = problem_of(acp::exchange::PaperPattern::four);
+    const NodeProblem network = problem_of(acp::exchange_study::PaperPattern::four);
     EngineQueues queues;
     std::size_t rail = 0;
     for (std::size_t at = 0; at < ranks.size(); at += 2) {
@@ -119,8 +119,9 @@ Exchange flows_of(const std::string& ranks, std::size_t bytes) {
 }
 
 Exchange planned(const std::string& pattern, const std::string& scheduler, std::size_t bytes) {
-    NodeProblem problem = problem_of(pattern == "NS" ? acp::exchange::PaperPattern::north_south
-                                                     : acp::exchange::PaperPattern::four);
+    NodeProblem problem =
+        problem_of(pattern == "NS" ? acp::exchange_study::PaperPattern::north_south
+                                   : acp::exchange_study::PaperPattern::four);
     auto messages = problem.messages();
     double most = 0;
     for (const auto& message : messages) most = std::max(most, message.bytes);

@@ -28,6 +28,12 @@ class Names(unittest.TestCase):
     def test_a_namespace_of_a_layer_above_is_found(self):
         self.expect_found("int a;\nint b = team::count;\n", "team::", "team", 2)
 
+    def test_a_namespace_of_two_words_is_found(self):
+        said = findings_in({"src/LAYERS": "node:\nnode_study: node\napi: *\n", "src/node/slot.cpp": "int b = node_study::count;\n"},
+                           check_layers.main)
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("slot.cpp:1: layer 'node' names 'node_study::', which belongs to layer 'node_study'", said[0])
+
     def test_the_word_of_a_layer_above_is_found_in_an_identifier(self):
         for name in ("team_none", "awaited_team", "AwaitedTeam", "team", "TeamCall", "teams_"):
             with self.subTest(name=name):

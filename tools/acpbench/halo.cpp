@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "exchange/paper_patterns.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/text_file.hpp"
 
+#include "exchange_study/paper_patterns.hpp"
 #include "experiment.hpp"
 #include "halo_exchange.hpp"
 #include "halo_times.hpp"
@@ -98,8 +98,8 @@ public:
                                      : 41) {}
 
     std::vector<Row> run() {
-        std::vector<std::uint32_t> sizes(exchange::paper_grid_sizes.begin(),
-                                         exchange::paper_grid_sizes.end());
+        std::vector<std::uint32_t> sizes(exchange_study::paper_grid_sizes.begin(),
+                                         exchange_study::paper_grid_sizes.end());
         if (options_.is_quick) sizes = {sizes.front(), sizes.back()};
         Progress progress("halo", static_cast<int>(2 * sizes.size()));
         std::vector<Row> rows;

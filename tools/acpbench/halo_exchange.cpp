@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "exchange/paper_patterns.hpp"
+#include "exchange_study/paper_patterns.hpp"
 
 namespace acp::bench {
 
@@ -67,7 +67,7 @@ void HaloExchange::add_messages(const Job& job, std::uint32_t grid_size) {
     const int ranks = job.ranks();
     const bool is_torus = ranks >= 4 && ranks % 2 == 0;
     for (const exchange::OffsetMessage& message :
-         exchange::paper_messages(exchange::PaperPattern::eight, grid_size)) {
+         exchange_study::paper_messages(exchange_study::PaperPattern::eight, grid_size)) {
         Message its{(rank + 1) % ranks, (rank + ranks - 1) % ranks, half_bytes_, message.bytes};
         if (is_torus) {
             const Place here{rank % 2, rank / 2};

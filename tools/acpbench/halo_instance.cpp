@@ -9,7 +9,7 @@ namespace acp::bench {
 exchange::NodeProblem HaloInstance::problem() const {
     exchange::NodeRates rates;
     rates.stair_us = has_stairs ? halo_stair_us : 0;
-    return exchange::paper_problem(pattern, grid_size, rates, exchange::tofu_link_rate);
+    return exchange_study::paper_problem(pattern, grid_size, rates, exchange::tofu_link_rate);
 }
 
 std::string HaloInstance::name() const {
@@ -17,17 +17,17 @@ std::string HaloInstance::name() const {
     return has_stairs ? directions + ", engines 1 us apart" : directions;
 }
 
-std::string directions_of(exchange::PaperPattern pattern) {
+std::string directions_of(exchange_study::PaperPattern pattern) {
     switch (pattern) {
-        case exchange::PaperPattern::east_west:
+        case exchange_study::PaperPattern::east_west:
             return "east and west";
-        case exchange::PaperPattern::north_south:
+        case exchange_study::PaperPattern::north_south:
             return "north and south";
-        case exchange::PaperPattern::four:
+        case exchange_study::PaperPattern::four:
             return "four directions";
-        case exchange::PaperPattern::diagonal:
+        case exchange_study::PaperPattern::diagonal:
             return "diagonals";
-        case exchange::PaperPattern::eight:
+        case exchange_study::PaperPattern::eight:
             break;
     }
     return "eight directions";

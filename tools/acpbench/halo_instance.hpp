@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "exchange/paper_patterns.hpp"
+#include "exchange_study/paper_patterns.hpp"
 
 namespace acp::bench {
 
@@ -17,7 +17,7 @@ inline constexpr double halo_stair_us = 1;
 inline constexpr std::size_t halo_stair_sizes = 6;
 
 struct HaloInstance {
-    exchange::PaperPattern pattern = exchange::PaperPattern::eight;
+    exchange_study::PaperPattern pattern = exchange_study::PaperPattern::eight;
     std::uint32_t grid_size = 0;  // k of Table 1
     bool has_stairs = false;
 
@@ -25,6 +25,6 @@ struct HaloInstance {
     [[nodiscard]] std::string name() const;
 };
 
-[[nodiscard]] std::string directions_of(exchange::PaperPattern pattern);
+[[nodiscard]] std::string directions_of(exchange_study::PaperPattern pattern);
 
 }  // namespace acp::bench

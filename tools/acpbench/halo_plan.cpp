@@ -6,8 +6,8 @@
 #include <string>
 
 #include "exchange/lower_bounds.hpp"
-#include "exchange/scheduler_table.hpp"
 
+#include "exchange_study/scheduler_table.hpp"
 #include "experiment.hpp"
 #include "halo_instance.hpp"
 #include "output.hpp"
@@ -18,7 +18,7 @@ namespace acp::bench {
 namespace {
 
 Row plan_row(const HaloInstance& instance,
-             const exchange::SchedulerEntry& scheduler,
+             const exchange_study::SchedulerEntry& scheduler,
              double bound_us) {
     const exchange::NodeProblem problem = instance.problem();
     const double time = scheduler.schedule(problem).exchange;
@@ -41,7 +41,7 @@ Row plan_row(const HaloInstance& instance,
 
 void add_rows(const HaloInstance& instance, std::vector<Row>& rows) {
     const double bound_us = exchange::all_bounds(instance.problem()).most_us();
-    for (const exchange::SchedulerEntry& scheduler : exchange::scheduler_table())
+    for (const exchange_study::SchedulerEntry& scheduler : exchange_study::scheduler_table())
         rows.push_back(plan_row(instance, scheduler, bound_us));
 }
 
@@ -49,9 +49,9 @@ void add_rows(const HaloInstance& instance, std::vector<Row>& rows) {
 
 int run_halo_plan(const Call& call) {
     std::vector<Row> rows;
-    const std::span<const std::uint32_t> all = exchange::paper_grid_sizes;
-    Progress progress("halo-plan", static_cast<int>(exchange::paper_patterns.size() + 1));
-    for (const exchange::PaperPattern pattern : exchange::paper_patterns) {
+    const std::span<const std::uint32_t> all = exchange_study::paper_grid_sizes;
+    Progress progress("halo-plan", static_cast<int>(exchange_study::paper_patterns.size() + 1));
+    for (const exchange_study::PaperPattern pattern : exchange_study::paper_patterns) {
         for (const std::uint32_t size : all) {
             if (call.options.is_quick && size != all.front() && size != all.back()) continue;
             add_rows({pattern, size, false}, rows);
@@ -59,7 +59,7 @@ int run_halo_plan(const Call& call) {
         progress.step(directions_of(pattern));
     }
     for (const std::uint32_t size : all.first(halo_stair_sizes))
-        add_rows({exchange::PaperPattern::diagonal, size, true}, rows);
+        add_rows({exchange_study::PaperPattern::diagonal, size, true}, rows);
     progress.step("short messages");
     return finish(call.options, rows);
 }

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "exchange/bottom_left.hpp"
-#include "exchange/drawing.hpp"
-#include "exchange/scheduler_table.hpp"
 
+#include "exchange_study/drawing.hpp"
+#include "exchange_study/scheduler_table.hpp"
 #include "halo_instance.hpp"
 #include "number.hpp"
 #include "page.hpp"
@@ -34,36 +34,37 @@ constexpr DrawnScheduler short_schedulers[] = {{"RR1", "c0"}, {"RR2", "c1"},    
                                                {"BL4", "c5"}, {"stairs", "c6"}, {"standard", "c7"}};
 
 struct PaperFigures {
-    exchange::PaperPattern pattern;
+    exchange_study::PaperPattern pattern;
     const char* title;
     bool has_library;  // the paper compares with "orig"
 };
 
 constexpr PaperFigures paper_003_figures[] = {
-    {exchange::PaperPattern::east_west, "Figures 3 and 4: east and west", false},
-    {exchange::PaperPattern::north_south, "Figures 5 and 6: north and south", false},
-    {exchange::PaperPattern::four, "Figures 7 and 8: four directions", true},
-    {exchange::PaperPattern::diagonal, "Figures 9 and 10: diagonals", false},
-    {exchange::PaperPattern::eight, "Figures 11 and 12: all eight directions", true},
+    {exchange_study::PaperPattern::east_west, "Figures 3 and 4: east and west", false},
+    {exchange_study::PaperPattern::north_south, "Figures 5 and 6: north and south", false},
+    {exchange_study::PaperPattern::four, "Figures 7 and 8: four directions", true},
+    {exchange_study::PaperPattern::diagonal, "Figures 9 and 10: diagonals", false},
+    {exchange_study::PaperPattern::eight, "Figures 11 and 12: all eight directions", true},
 };
 
 // One drawing per scheduler, with one scale for all.
 std::string plans_html(const HaloInstance& instance, std::span<const DrawnScheduler> schedulers) {
     const exchange::NodeProblem problem = instance.problem();
-    std::map<std::string, std::vector<exchange::DrawnPiece>> plans;
+    std::map<std::string, std::vector<exchange_study::DrawnPiece>> plans;
     double top_us = 0;
     for (const DrawnScheduler& its : schedulers) {
-        const exchange::SchedulerEntry* scheduler = exchange::scheduler_named(its.name);
+        const exchange_study::SchedulerEntry* scheduler = exchange_study::scheduler_named(its.name);
         if (scheduler == nullptr || its.name == std::string_view("orig")) continue;
-        const exchange::ScheduledExchange made = scheduler->schedule(problem);
-        plans[its.name] = exchange::drawn(problem, made.phases.front().queues);
-        for (const exchange::DrawnPiece& piece : plans[its.name])
+        const exchange_study::ScheduledExchange made = scheduler->schedule(problem);
+        plans[its.name] = exchange_study::drawn(problem, made.phases.front().queues);
+        for (const exchange_study::DrawnPiece& piece : plans[its.name])
             top_us = std::max(top_us, piece.end_us);
     }
     std::string html = "<div class=\"plans\">";
     for (const DrawnScheduler& its : schedulers) {
         if (const auto plan = plans.find(its.name); plan != plans.end()) {
-            html += "<figure>" + exchange::drawing_svg(problem, plan->second, its.name, top_us) +
+            html += "<figure>" +
+                    exchange_study::drawing_svg(problem, plan->second, its.name, top_us) +
                     "</figure>\n";
         }
     }
@@ -101,7 +102,7 @@ Plot curves_of(const std::vector<const Row*>& rows,
 }
 
 std::string short_messages_html(const std::vector<const Row*>& rows) {
-    const HaloInstance instance{exchange::PaperPattern::diagonal, short_grid_size, true};
+    const HaloInstance instance{exchange_study::PaperPattern::diagonal, short_grid_size, true};
     return "<h3>Figures 13 and 14: short messages</h3><p>Each engine begins 1 \u00b5s after the "
            "one before it. A scheduler that knows this (\u201cstairs\u201d, ours) is no worse than "
            "the best number of engines at each size.</p>\n<div class=\"pair\">" +

@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include "base/format.hpp"
-#include "exchange/calibration.hpp"
-#include "exchange/measured_text.hpp"
 #include "exchange/network_text.hpp"
 
 #include "commands.hpp"
+#include "exchange_study/calibration.hpp"
+#include "exchange_study/measured_text.hpp"
 #include "files.hpp"
 
 namespace acp::sim_tool {
@@ -22,8 +22,8 @@ double mean_of(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-void print_exchanges(const std::vector<exchange::MeasuredExchange>& measured,
-                     const exchange::Calibration& made) {
+void print_exchanges(const std::vector<exchange_study::MeasuredExchange>& measured,
+                     const exchange_study::Calibration& made) {
     base::Table table({{"exchange", base::Table::Align::left},
                        {"times", base::Table::Align::right},
                        {"mean us", base::Table::Align::right},
@@ -39,21 +39,21 @@ void print_exchanges(const std::vector<exchange::MeasuredExchange>& measured,
     std::fputs(table.text().c_str(), stdout);
 }
 
-void print_numbers(const exchange::NetworkModel& first, const exchange::Calibration& made) {
-    exchange::RateVector before = exchange::rates_of(first.node);
-    exchange::RateVector after = exchange::rates_of(made.model.node);
+void print_numbers(const exchange::NetworkModel& first, const exchange_study::Calibration& made) {
+    exchange_study::RateVector before = exchange_study::rates_of(first.node);
+    exchange_study::RateVector after = exchange_study::rates_of(made.model.node);
     if (first.links.empty()) {
-        before[exchange::fitted_links] = after[exchange::fitted_links] = 0;
+        before[exchange_study::fitted_links] = after[exchange_study::fitted_links] = 0;
     } else {
-        before[exchange::fitted_links] = first.links.front().rate;
-        after[exchange::fitted_links] = made.model.links.front().rate;
+        before[exchange_study::fitted_links] = first.links.front().rate;
+        after[exchange_study::fitted_links] = made.model.links.front().rate;
     }
     base::Table table({{"number", base::Table::Align::left},
                        {"first", base::Table::Align::right},
                        {"fitted", base::Table::Align::right},
                        {"", base::Table::Align::left}});
-    for (std::size_t i = 0; i < exchange::fitted_rates; ++i) {
-        table.add_row({std::string(exchange::fitted_rate_names[i]), decimal(before[i], 3),
+    for (std::size_t i = 0; i < exchange_study::fitted_rates; ++i) {
+        table.add_row({std::string(exchange_study::fitted_rate_names[i]), decimal(before[i], 3),
                        decimal(after[i], 3),
                        made.is_determined[i] ? "" : "no time depends on it: unchanged"});
     }
@@ -67,12 +67,12 @@ int run_calibrate(const Options& options) {
     const auto first = network_in(options.network);
     const auto text = content_of(options.timings);
     if (!first || !text) return 2;
-    const auto measured = exchange::measured_from_text(*text, *first);
+    const auto measured = exchange_study::measured_from_text(*text, *first);
     if (!measured.is_ok()) {
         complain(options.timings, measured.failure().message());
         return 2;
     }
-    const auto made = exchange::calibrate(*first, measured.value());
+    const auto made = exchange_study::calibrate(*first, measured.value());
     if (!made.is_ok()) {
         complain(options.timings, made.failure().message());
         return 2;

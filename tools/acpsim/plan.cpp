@@ -10,12 +10,12 @@
 #include <random>
 
 #include "base/format.hpp"
-#include "exchange/drawing.hpp"
 #include "exchange/lower_bounds.hpp"
-#include "exchange/pattern_text.hpp"
-#include "exchange/scheduler_table.hpp"
 
 #include "commands.hpp"
+#include "exchange_study/drawing.hpp"
+#include "exchange_study/pattern_text.hpp"
+#include "exchange_study/scheduler_table.hpp"
 #include "files.hpp"
 
 namespace acp::sim_tool {
@@ -30,7 +30,7 @@ std::optional<exchange::NodeProblem> problem_of(const Options& options) {
     const auto network = network_in(options.network);
     const auto text = content_of(options.pattern);
     if (!network || !text) return std::nullopt;
-    const auto messages = exchange::pattern_from_text(*text, network->torus.size());
+    const auto messages = exchange_study::pattern_from_text(*text, network->torus.size());
     if (!network->torus.empty() && !messages.is_ok()) {
         complain(options.pattern, messages.failure().message());
         return std::nullopt;
@@ -110,7 +110,7 @@ void print_schedulers(const exchange::NodeProblem& problem, double bound_us) {
                        {"us", base::Table::Align::right},
                        {"over the bound", base::Table::Align::right},
                        {"method", base::Table::Align::left}});
-    for (const exchange::SchedulerEntry& scheduler : exchange::scheduler_table()) {
+    for (const exchange_study::SchedulerEntry& scheduler : exchange_study::scheduler_table()) {
         const double time = scheduler.schedule(problem).exchange;
         table.add_row({std::string(scheduler.name), decimal(time, 2),
                        decimal(100 * (time / bound_us - 1), 2) + " %",
@@ -131,11 +131,12 @@ void print_network(const exchange::NodeProblem& problem) {
 }  // namespace
 
 int run_plan(const Options& options) {
-    const exchange::SchedulerEntry* scheduler = exchange::scheduler_named(options.scheduler);
+    const exchange_study::SchedulerEntry* scheduler =
+        exchange_study::scheduler_named(options.scheduler);
     if (scheduler == nullptr) {
         std::fprintf(stderr, "acpsim: there is no scheduler \"%s\"; there are",
                      options.scheduler.c_str());
-        for (const exchange::SchedulerEntry& one : exchange::scheduler_table())
+        for (const exchange_study::SchedulerEntry& one : exchange_study::scheduler_table())
             std::fprintf(stderr, " %s", std::string(one.name).c_str());
         std::fprintf(stderr, "\n");
         return 2;
@@ -143,11 +144,11 @@ int run_plan(const Options& options) {
     const auto problem = problem_of(options);
     if (!problem) return 2;
     const exchange::LowerBounds bounds = exchange::all_bounds(*problem);
-    const exchange::ScheduledExchange plan = scheduler->schedule(*problem);
+    const exchange_study::ScheduledExchange plan = scheduler->schedule(*problem);
     print_network(*problem);
-    for (const exchange::ExchangePhase& phase : plan.phases) {
-        const auto pieces = exchange::drawn(phase.problem, phase.queues);
-        std::fputs(exchange::drawing_text(phase.problem, pieces).c_str(), stdout);
+    for (const exchange_study::ExchangePhase& phase : plan.phases) {
+        const auto pieces = exchange_study::drawn(phase.problem, phase.queues);
+        std::fputs(exchange_study::drawing_text(phase.problem, pieces).c_str(), stdout);
     }
     std::printf("%-10s %10.2f us  %.2f %% over the bound at most\n",
                 std::string(scheduler->name).c_str(), plan.exchange,
@@ -158,10 +159,10 @@ int run_plan(const Options& options) {
         if (const int code = print_exact(*problem); code != 0) return code;
     }
     if (!options.svg.empty()) {
-        const exchange::ExchangePhase& phase = plan.phases.front();
+        const exchange_study::ExchangePhase& phase = plan.phases.front();
         std::ofstream file(options.svg);
-        file << exchange::drawing_svg(phase.problem, exchange::drawn(phase.problem, phase.queues),
-                                      scheduler->name);
+        file << exchange_study::drawing_svg(
+            phase.problem, exchange_study::drawn(phase.problem, phase.queues), scheduler->name);
         file.close();
         if (!file) {
             complain(options.svg, "cannot be written");

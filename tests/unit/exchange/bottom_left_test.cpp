@@ -6,7 +6,8 @@
 
 #include "base/random.hpp"
 #include "exchange/network_presets.hpp"
-#include "exchange/paper_patterns.hpp"
+
+#include "exchange_study/paper_patterns.hpp"
 
 namespace acp::exchange {
 namespace {
@@ -76,8 +77,9 @@ TEST(BottomLeft, keeps_its_constraints) {
 
 TEST(BottomLeft, puts_each_message_as_low_as_it_can) {
     // Longest first: 4 messages of one direction stand on each other, the shorter ones beside them.
-    const NodeProblem problem = paper_problem(PaperPattern::north_south, 60)
-                                    .with_messages({{4000, 0}, {1000, 1}, {3000, 0}, {2000, 1}});
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::north_south, 60)
+            .with_messages({{4000, 0}, {1000, 1}, {3000, 0}, {2000, 1}});
     BottomLeft packer;
     EngineQueues queues;
     packer.pack(problem, {4, false, false, 1000}, queues);
@@ -89,7 +91,8 @@ TEST(BottomLeft, puts_each_message_as_low_as_it_can) {
 TEST(BottomLeft, uses_fewer_engines_for_short_messages_where_each_begins_a_stair_later) {
     NodeRates node;
     node.stair_us = 1;
-    const NodeProblem problem = paper_problem(PaperPattern::diagonal, 60, node, tofu_link_rate);
+    const NodeProblem problem = exchange_study::paper_problem(
+        exchange_study::PaperPattern::diagonal, 60, node, tofu_link_rate);
     BottomLeft packer;
     EngineQueues queues;
     packer.pack(problem, {4, false, false, node.engine_rate}, queues);

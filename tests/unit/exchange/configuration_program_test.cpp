@@ -6,17 +6,19 @@
 
 #include "exchange/engine_queues.hpp"
 #include "exchange/lower_bounds.hpp"
-#include "exchange/paper_patterns.hpp"
 
+#include "exchange_study/paper_patterns.hpp"
 #include "random_problem.hpp"
 
 namespace acp::exchange {
 namespace {
 
 TEST(ConfigurationProgram, is_the_load_bound_where_that_can_be_reached) {
-    EXPECT_NEAR(configuration_bound_us(paper_problem(PaperPattern::north_south, 872)),
+    EXPECT_NEAR(configuration_bound_us(
+                    exchange_study::paper_problem(exchange_study::PaperPattern::north_south, 872)),
                 2 * 112'128 / 5067.0, 1e-3);
-    EXPECT_NEAR(configuration_bound_us(paper_problem(PaperPattern::four, 872)),
+    EXPECT_NEAR(configuration_bound_us(
+                    exchange_study::paper_problem(exchange_study::PaperPattern::four, 872)),
                 4 * 224'256 / 14'025.0, 1e-3);
 }
 
@@ -24,7 +26,8 @@ TEST(ConfigurationProgram, is_the_load_bound_where_that_can_be_reached) {
 TEST(ConfigurationProgram, is_exact_with_one_engine) {
     NodeRates node;
     node.engines = 1;
-    const NodeProblem problem = paper_problem(PaperPattern::eight, 436, node, 3000);
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::eight, 436, node, 3000);
     EXPECT_NEAR(configuration_bound_us(problem), 506'880 / 3000.0, 1e-3);
 }
 
@@ -36,8 +39,9 @@ TEST(ConfigurationProgram, is_a_linear_program_over_what_can_run_at_once) {
     node.injection_rate = node.reception_rate = 100;
     // N alone 10, N and N 12 together; E beside them 10. All of E beside N: 10 us, then 100 bytes
     // of N at 12.
-    const NodeProblem problem = paper_problem(PaperPattern::four, 60, node, 12)
-                                    .with_messages({{100, 0}, {100, 2}, {100, 2}});
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::four, 60, node, 12)
+            .with_messages({{100, 0}, {100, 2}, {100, 2}});
     ASSERT_EQ(problem.classes()[0].name, "E");
     ASSERT_EQ(problem.classes()[2].name, "N");
     EXPECT_NEAR(configuration_bound_us(problem), 10 + 100 / 12.0, 1e-4);
@@ -67,7 +71,8 @@ TEST(ConfigurationProgram, refuses_problems_with_too_many_sets) {
     node.engines = 8;
     base::Random random(9);
     EXPECT_EQ(configuration_bound_us(random_problem(random, 3, 60, node)), 0);
-    const NodeProblem problem = paper_problem(PaperPattern::eight, 60, node, 5067);
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::eight, 60, node, 5067);
     EXPECT_GT(configuration_bound_us(problem), 0);  // 12 869 sets
     EXPECT_EQ(all_bounds(random_problem(random, 3, 60, node)).configuration_us, 0);
 }

@@ -5,9 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "exchange/fluid.hpp"
 #include "exchange/network_presets.hpp"
-#include "exchange/paper_patterns.hpp"
+
+#include "exchange_study/fluid.hpp"
+#include "exchange_study/paper_patterns.hpp"
 
 namespace acp::exchange {
 namespace {
@@ -24,7 +25,8 @@ EngineQueues scattered(const NodeProblem& problem, base::Random& random) {
 }
 
 TEST(EngineQueues, send_in_order_and_share_a_link) {
-    NodeProblem problem = paper_problem(PaperPattern::north_south, 872);
+    NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::north_south, 872);
     EngineQueues queues;
     queues.of[0] = {{4096, 0, 0}, {4096, 1, 0}};
     queues.of[1] = {{8192, 2, 0}};
@@ -56,10 +58,10 @@ TEST(EngineQueues, take_as_long_as_on_a_whole_torus) {
         }
         const NodeProblem problem = NodeProblem::symmetric(torus, messages).value();
         const EngineQueues queues = scattered(problem, random);
-        std::vector<FluidQueue> all;
+        std::vector<exchange_study::FluidQueue> all;
         for (ModelNode here = 0; here < torus.nodes; ++here) {
             for (std::uint32_t e = 0; e < 4; ++e) {
-                FluidQueue queue{here, e, 0, {}};
+                exchange_study::FluidQueue queue{here, e, 0, {}};
                 for (const QueuedPiece& piece : queues.of[e]) {
                     auto place = place_of(torus, here);
                     const auto& offset = messages[piece.message].offset;
@@ -73,7 +75,7 @@ TEST(EngineQueues, take_as_long_as_on_a_whole_torus) {
                 all.push_back(queue);
             }
         }
-        FluidSimulation simulation(torus);
+        exchange_study::FluidSimulation simulation(torus);
         const auto times = simulation.run(all).value();
         std::array<double, engines_max> ends{};
         EXPECT_NEAR(times.transfer_us, transfer_us(problem, queues, ends), 1e-6)
@@ -85,7 +87,8 @@ TEST(EngineQueues, take_as_long_as_on_a_whole_torus) {
 TEST(EngineQueues, begin_one_stair_after_the_other) {
     NodeRates node;
     node.stair_us = 1;
-    const NodeProblem problem = paper_problem(PaperPattern::east_west, 60, node, tofu_link_rate);
+    const NodeProblem problem = exchange_study::paper_problem(
+        exchange_study::PaperPattern::east_west, 60, node, tofu_link_rate);
     EngineQueues queues;
     queues.of[2] = {{4096, 0, 0}};
     queues.of[3] = {{4096, 1, 1}};

@@ -4,13 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include "exchange/paper_patterns.hpp"
+#include "exchange_study/paper_patterns.hpp"
 
 namespace acp::exchange {
 namespace {
 
 TEST(ExchangePlan, gives_pieces_their_places_in_the_messages) {
-    const NodeProblem problem = paper_problem(PaperPattern::east_west, 60);
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::east_west, 60);
     EngineQueues queues;
     queues.of[0] = {{10'000, 0, 0}};
     queues.of[2] = {{16'384, 1, 1}, {6'384, 0, 0}};
@@ -29,7 +30,8 @@ TEST(ExchangePlan, gives_pieces_their_places_in_the_messages) {
 }
 
 TEST(ExchangePlanDeathTest, is_of_all_bytes) {
-    const NodeProblem problem = paper_problem(PaperPattern::east_west, 60);
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::east_west, 60);
     EngineQueues queues;
     queues.of[0] = {{16'384, 0, 0}, {16'383, 1, 1}};
     EXPECT_DEATH((void)plan_of(problem, queues, {}), "broken invariant");

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "exchange/paper_patterns.hpp"
-
+#include "exchange_study/paper_patterns.hpp"
 #include "random_problem.hpp"
 
 namespace acp::exchange {
@@ -38,11 +37,18 @@ TEST(ExchangePlanner, takes_contention_where_it_pays_and_avoids_it_elsewhere) {
     ExchangePlanner planner;
     // Two engines share a link to the north and one to the south: 64 us, where the paper's best
     // plan takes 74.
-    EXPECT_NEAR(planner.plan(paper_problem(PaperPattern::north_south, 872), PlanEffort::fast), 63.8,
-                0.3);
-    EXPECT_NEAR(planner.plan(paper_problem(PaperPattern::four, 872), PlanEffort::fast), 85.9, 0.3);
+    EXPECT_NEAR(
+        planner.plan(exchange_study::paper_problem(exchange_study::PaperPattern::north_south, 872),
+                     PlanEffort::fast),
+        63.8, 0.3);
+    EXPECT_NEAR(planner.plan(exchange_study::paper_problem(exchange_study::PaperPattern::four, 872),
+                             PlanEffort::fast),
+                85.9, 0.3);
     // Cuts both messages: 72 us in one piece each.
-    EXPECT_LT(planner.plan(paper_problem(PaperPattern::east_west, 872), PlanEffort::fast), 64.5);
+    EXPECT_LT(
+        planner.plan(exchange_study::paper_problem(exchange_study::PaperPattern::east_west, 872),
+                     PlanEffort::fast),
+        64.5);
 }
 
 TEST(ExchangePlanner, does_the_same_each_time) {
@@ -98,7 +104,8 @@ TEST(ExchangePlanner, improves_with_more_effort) {
 
 TEST(ExchangePlanner, plans_one_message_and_a_hundred_thousand) {
     ExchangePlanner planner;
-    const NodeProblem one = paper_problem(PaperPattern::eight, 60).with_messages({{1, 0}});
+    const NodeProblem one = exchange_study::paper_problem(exchange_study::PaperPattern::eight, 60)
+                                .with_messages({{1, 0}});
     EXPECT_NEAR(planner.plan(one, PlanEffort::deep), 14.6 + 1.23 + 1 / 4096.0, 1e-6);
     std::vector<ProblemMessage> many;
     for (std::uint32_t i = 0; i < 100'000; ++i)
@@ -110,7 +117,7 @@ TEST(ExchangePlanner, plans_one_message_and_a_hundred_thousand) {
 
 TEST(ExchangePlanner, cuts_one_huge_message_for_all_engines) {
     const NodeProblem problem =
-        paper_problem(PaperPattern::eight, 60)
+        exchange_study::paper_problem(exchange_study::PaperPattern::eight, 60)
             .with_messages({{static_cast<double>(std::uint64_t{1} << 40), 2}, {64, 0}});
     ExchangePlanner planner;
     planner.plan(problem, PlanEffort::fast);

@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exchange/paper_patterns.hpp"
-
+#include "exchange_study/paper_patterns.hpp"
 #include "random_problem.hpp"
 
 namespace acp::exchange {
@@ -58,7 +57,8 @@ TEST(GreedyScheduler, sends_every_byte_once_in_the_time_that_the_simulation_has)
 }
 
 TEST(GreedyScheduler, lets_two_engines_fill_one_link_where_one_cannot) {
-    const NodeProblem problem = paper_problem(PaperPattern::north_south, 872);
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::north_south, 872);
     GreedyScheduler greedy;
     RateMemo rates(problem);
     greedy.prepare(rates, pieces_of(problem));
@@ -67,7 +67,8 @@ TEST(GreedyScheduler, lets_two_engines_fill_one_link_where_one_cannot) {
 }
 
 TEST(GreedyScheduler, takes_part_of_a_long_message_over) {
-    const NodeProblem problem = paper_problem(PaperPattern::east_west, 872);
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::east_west, 872);
     GreedyScheduler greedy;
     RateMemo rates(problem);
     greedy.prepare(rates, pieces_of(problem));

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exchange/paper_patterns.hpp"
+#include "exchange_study/paper_patterns.hpp"
 
 namespace acp::exchange {
 namespace {
@@ -12,31 +12,38 @@ namespace {
 // The bounds for the longest size, with the fitted rates, and the limiting resource.
 TEST(LowerBounds, are_those_of_the_most_loaded_resource) {
     const struct {
-        PaperPattern pattern;
+        exchange_study::PaperPattern pattern;
         double simple_us;
     } rows[] = {
-        {PaperPattern::east_west, 14.6 + 2 * 1.23 + 224'256 / 5067.0},        // a link
-        {PaperPattern::north_south, 14.6 + 4 * 1.23 + 2 * 112'128 / 5067.0},  // a link
-        {PaperPattern::four, 14.6 + 6 * 1.23 + 4 * 224'256 / 14'025.0},       // injection
-        {PaperPattern::diagonal, 14.6 + 8 * 1.23 + 4 * 14'016 / 5067.0},      // a link
-        {PaperPattern::eight, 14.6 + 14 * 1.23 + 1'009'152 / 14'025.0},       // injection
+        {exchange_study::PaperPattern::east_west, 14.6 + 2 * 1.23 + 224'256 / 5067.0},  // a link
+        {exchange_study::PaperPattern::north_south,
+         14.6 + 4 * 1.23 + 2 * 112'128 / 5067.0},  // a link
+        {exchange_study::PaperPattern::four,
+         14.6 + 6 * 1.23 + 4 * 224'256 / 14'025.0},  // injection
+        {exchange_study::PaperPattern::diagonal, 14.6 + 8 * 1.23 + 4 * 14'016 / 5067.0},  // a link
+        {exchange_study::PaperPattern::eight,
+         14.6 + 14 * 1.23 + 1'009'152 / 14'025.0},  // injection
     };
 
     for (const auto& row : rows)
-        EXPECT_NEAR(quick_bounds(paper_problem(row.pattern, 872)).simple_us, row.simple_us, 1e-6)
+        EXPECT_NEAR(quick_bounds(exchange_study::paper_problem(row.pattern, 872)).simple_us,
+                    row.simple_us, 1e-6)
             << name_of(row.pattern);
 }
 
 TEST(LowerBounds, know_that_one_engine_is_slower_than_its_link_and_that_cutting_costs) {
     // Both messages cut: two commands more. None: as long as an engine takes.
-    const LowerBounds large = quick_bounds(paper_problem(PaperPattern::east_west, 872));
+    const LowerBounds large =
+        quick_bounds(exchange_study::paper_problem(exchange_study::PaperPattern::east_west, 872));
     EXPECT_NEAR(large.split_us, 14.6 + 4 * 1.23 + 224'256 / 5067.0, 1e-6);
-    const LowerBounds small = quick_bounds(paper_problem(PaperPattern::east_west, 60));
+    const LowerBounds small =
+        quick_bounds(exchange_study::paper_problem(exchange_study::PaperPattern::east_west, 60));
     EXPECT_NEAR(small.split_us, 14.6 + 2 * 1.23 + 16'384 / 4096.0, 1e-6);
 }
 
 TEST(LowerBounds, are_higher_where_the_loads_cannot_be_evened_out) {
-    const LowerBounds bounds = all_bounds(paper_problem(PaperPattern::eight, 872));
+    const LowerBounds bounds =
+        all_bounds(exchange_study::paper_problem(exchange_study::PaperPattern::eight, 872));
     EXPECT_NEAR(bounds.simple_us, 103.77, 0.01);
     EXPECT_NEAR(bounds.configuration_us, 104.98, 0.01);
     EXPECT_EQ(bounds.most_us(), bounds.configuration_us);

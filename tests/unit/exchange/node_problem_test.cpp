@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "exchange/max_min.hpp"
 #include "exchange/network_presets.hpp"
+
+#include "exchange_study/max_min.hpp"
 
 namespace acp::exchange {
 namespace {
@@ -93,11 +94,11 @@ TEST(NodeProblem, shares_as_max_min_fairness_does) {
         const auto problem = NodeProblem::symmetric(torus, messages).value();
         std::vector<double> capacities = problem.link_rates();
         capacities.push_back(node.injection_rate);
-        MaxMinFair fair(capacities, 6, node.link_loss);
+        exchange_study::MaxMinFair fair(capacities, 6, node.link_loss);
         const auto count = static_cast<unsigned>(1 + random.below(node.engines));
         std::vector<ClassIndex> flows(count);
         std::vector<std::vector<std::uint32_t>> paths(count);
-        std::vector<SharedPath> shared;
+        std::vector<exchange_study::SharedPath> shared;
         for (unsigned i = 0; i < count; ++i) {
             flows[i] = static_cast<ClassIndex>(random.below(problem.classes().size()));
             paths[i].push_back(6);

@@ -9,9 +9,9 @@
 
 #include "exchange/bottom_left.hpp"
 #include "exchange/exchange_planner.hpp"
-#include "exchange/paper_patterns.hpp"
 #include "exchange/round_robin.hpp"
 
+#include "exchange_study/paper_patterns.hpp"
 #include "random_problem.hpp"
 
 namespace acp::exchange {
@@ -56,9 +56,9 @@ struct Gaps {
 
 TEST(PlannerQuality, is_within_one_percent_of_the_bound_on_the_exchanges_of_the_paper) {
     ExchangePlanner planner;
-    for (const PaperPattern pattern : paper_patterns) {
-        for (const std::uint32_t grid_size : paper_grid_sizes) {
-            const NodeProblem problem = paper_problem(pattern, grid_size);
+    for (const exchange_study::PaperPattern pattern : exchange_study::paper_patterns) {
+        for (const std::uint32_t grid_size : exchange_study::paper_grid_sizes) {
+            const NodeProblem problem = exchange_study::paper_problem(pattern, grid_size);
             const double bound = all_bounds(problem).most_us();
             for (const PlanEffort effort : {PlanEffort::fast, PlanEffort::standard}) {
                 const double time = planner.plan(problem, effort);
@@ -114,9 +114,10 @@ TEST(PlannerQuality, is_no_worse_than_any_number_of_engines_where_each_begins_la
     for (const double stair : {0.3, 1.0, 2.0}) {
         NodeRates node;
         node.stair_us = stair;
-        for (const PaperPattern pattern : paper_patterns) {
-            for (const std::uint32_t grid_size : paper_grid_sizes) {
-                const NodeProblem problem = paper_problem(pattern, grid_size, node, tofu_link_rate);
+        for (const exchange_study::PaperPattern pattern : exchange_study::paper_patterns) {
+            for (const std::uint32_t grid_size : exchange_study::paper_grid_sizes) {
+                const NodeProblem problem =
+                    exchange_study::paper_problem(pattern, grid_size, node, tofu_link_rate);
                 const double time = planner.plan(problem, PlanEffort::standard);
                 EXPECT_LE(time, best_of_others(problem) + 1e-9);
                 for (unsigned engines = 1; engines <= 4; ++engines) {

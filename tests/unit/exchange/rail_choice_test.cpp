@@ -13,7 +13,8 @@
 #include <utility>
 
 #include "base/random.hpp"
-#include "exchange/fluid.hpp"
+
+#include "exchange_study/fluid.hpp"
 
 namespace acp::exchange {
 namespace {
@@ -120,16 +121,16 @@ double transfer_of(const NetworkModel& network, Pieces pieces, const Rails& rail
     for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i].rail = rails[i];
     std::stable_sort(pieces.begin(), pieces.end(),
                      [](const auto& one, const auto& other) { return one.bytes > other.bytes; });
-    std::map<std::pair<ModelNode, std::uint32_t>, FluidQueue> queues;
+    std::map<std::pair<ModelNode, std::uint32_t>, exchange_study::FluidQueue> queues;
     for (const OfferedPiece& piece : pieces) {
-        FluidQueue& queue = queues[{piece.from, piece.rail}];
+        exchange_study::FluidQueue& queue = queues[{piece.from, piece.rail}];
         queue.node = piece.from;
         queue.engine = piece.rail;
         queue.commands.push_back({piece.to, piece.rail, static_cast<double>(piece.bytes)});
     }
-    std::vector<FluidQueue> all;
+    std::vector<exchange_study::FluidQueue> all;
     for (auto& [where, queue] : queues) all.push_back(std::move(queue));
-    return FluidSimulation(network).run(all).value().transfer_us;
+    return exchange_study::FluidSimulation(network).run(all).value().transfer_us;
 }
 
 TEST(RailChoice, uneven_exchanges_take_less_time_than_where_one_end_chooses) {

@@ -8,8 +8,9 @@
 #include <numeric>
 
 #include "base/random.hpp"
-#include "exchange/fluid.hpp"
 #include "exchange/send_order.hpp"
+
+#include "exchange_study/fluid.hpp"
 
 namespace acp::exchange {
 namespace {
@@ -113,24 +114,24 @@ public:
         const SendOrder order = longest_first(messages, rails);
         Pieces pieces;
         for (const SentPiece& piece : order.pieces) pieces.push_back(piece.bytes);
-        std::vector<FluidQueue> queues;
+        std::vector<exchange_study::FluidQueue> queues;
         std::vector<std::uint64_t> sent;
         for (ModelNode i = 0; i < ring; ++i) {
             const auto rail_of = learners_[i].assign(pieces);
             const Pieces bytes = bytes_of(pieces, rail_of, rails);
             for (unsigned rail = 0; rail < rails; ++rail) {
-                FluidQueue queue{rail * ring + i, 0, 0, {}};
+                exchange_study::FluidQueue queue{rail * ring + i, 0, 0, {}};
                 for (std::size_t k = 0; k < pieces.size(); ++k) {
                     if (rail_of[k] != rail) continue;
                     const ModelNode to = (i + messages[order.pieces[k].message].to) % ring;
-                    queue.commands.push_back(
-                        {rail * ring + to, any_receive_engine, static_cast<double>(pieces[k])});
+                    queue.commands.push_back({rail * ring + to, exchange_study::any_receive_engine,
+                                              static_cast<double>(pieces[k])});
                 }
                 queues.push_back(std::move(queue));
                 sent.push_back(bytes[rail]);
             }
         }
-        const auto times = FluidSimulation(model).run(queues).value();
+        const auto times = exchange_study::FluidSimulation(model).run(queues).value();
         for (std::size_t i = 0; i < queues.size(); ++i) {
             const double noise = 0.97 + 0.06 * static_cast<double>(random_.below(1000)) / 1000;
             learners_[i / rails].note(static_cast<unsigned>(i % rails), sent[i],

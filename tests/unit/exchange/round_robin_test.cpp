@@ -4,13 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include "exchange/paper_patterns.hpp"
+#include "exchange_study/paper_patterns.hpp"
 
 namespace acp::exchange {
 namespace {
 
 TEST(RoundRobin, gives_message_i_to_engine_i_modulo_their_number) {
-    const NodeProblem problem = paper_problem(PaperPattern::eight, 60);
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::eight, 60);
     for (const unsigned engines : {1U, 2U, 3U, 4U}) {
         EngineQueues queues;
         round_robin(problem, engines, queues);
@@ -27,7 +28,8 @@ TEST(RoundRobin, gives_message_i_to_engine_i_modulo_their_number) {
 }
 
 TEST(RoundRobin, uses_no_more_engines_than_there_are) {
-    const NodeProblem problem = paper_problem(PaperPattern::eight, 60);
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::eight, 60);
     EngineQueues queues;
     round_robin(problem, 8, queues);
     EXPECT_EQ(queues.of[3].size(), 3U);

@@ -7,7 +7,8 @@
 #include <map>
 
 #include "exchange/network_presets.hpp"
-#include "exchange/paper_patterns.hpp"
+
+#include "exchange_study/paper_patterns.hpp"
 
 namespace acp::exchange {
 namespace {
@@ -30,7 +31,8 @@ void expect_whole(const SendOrder& order, const std::vector<SentMessage>& messag
 // The messages of the paper for all eight directions, as node 0 of the torus sends them.
 std::vector<SentMessage> messages_of_paper(const NetworkModel& torus, std::uint32_t grid) {
     std::vector<SentMessage> messages;
-    for (const OffsetMessage& message : paper_messages(PaperPattern::eight, grid)) {
+    for (const OffsetMessage& message :
+         exchange_study::paper_messages(exchange_study::PaperPattern::eight, grid)) {
         std::array<std::uint32_t, torus_dimensions_max> place{};
         for (std::size_t d = 0; d < torus.torus.size(); ++d) {
             const auto size = static_cast<std::int32_t>(torus.torus[d]);

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "exchange/paper_patterns.hpp"
 #include "exchange/round_robin.hpp"
 
+#include "exchange_study/paper_patterns.hpp"
 #include "random_problem.hpp"
 
 namespace acp::exchange {
@@ -14,7 +14,8 @@ namespace {
 
 TEST(TailBalance, moves_a_piece_to_an_engine_that_has_nothing) {
     const NodeProblem problem =
-        paper_problem(PaperPattern::four, 60).with_messages({{40'960, 0}, {40'960, 1}});
+        exchange_study::paper_problem(exchange_study::PaperPattern::four, 60)
+            .with_messages({{40'960, 0}, {40'960, 1}});
     EngineQueues queues;
     round_robin(problem, 1, queues);
     TailBalance balance;
@@ -25,7 +26,9 @@ TEST(TailBalance, moves_a_piece_to_an_engine_that_has_nothing) {
 }
 
 TEST(TailBalance, cuts_a_piece_where_that_is_worth_a_command) {
-    const NodeProblem problem = paper_problem(PaperPattern::four, 60).with_messages({{409'600, 0}});
+    const NodeProblem problem =
+        exchange_study::paper_problem(exchange_study::PaperPattern::four, 60)
+            .with_messages({{409'600, 0}});
     EngineQueues queues;
     round_robin(problem, 1, queues);
     TailBalance balance;
