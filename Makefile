@@ -167,6 +167,7 @@ mutants:
 	@python3 tests/mutants/pages.py
 	@python3 tests/mutants/team.py
 	@python3 tests/mutants/engine.py
+	@python3 tests/mutants/pm.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz

@@ -2,7 +2,7 @@
 // A context of PM messages: the pool in which its process receives from all other processes, and
 // its outlets to destinations, by shared memory or by the network. One message is composed, and one
 // is held, at a time. Paper 001 describes the calls; docs/adr/0026-pm-messages.md lists the
-// differences. One thread at a time. Tests: tests/conformance/pm_test.cpp.
+// differences. One thread at a time. Tests: tests/unit/pm/context_test.cpp.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contexts of PM messages of a process, by number and by handle. One object per epoch. Any
 // thread may open and close; one thread at a time uses a context. Tests:
-// tests/conformance/pm_test.cpp.
+// tests/unit/pm/contexts_test.cpp.
 #pragma once
 
 #include <array>

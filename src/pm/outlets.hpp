@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The outlets of a context: one for each recent destination, by shared memory or by the network.
 // Their number is fixed; a new destination reuses the slot of an outlet that is settled. For the
-// context's thread. Tests: tests/conformance/pm_test.cpp.
+// context's thread. Tests: tests/unit/pm/context_test.cpp.
 #pragma once
 
 #include <array>

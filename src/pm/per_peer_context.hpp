@@ -4,7 +4,7 @@
 // pointer behind it, and, once it was used, the pointer to the released part. It uses copies only,
 // near and far. It has the scheme's limits: memory that grows with the job, and no recovery once
 // two pointers differ; so it is opened only once. No bell is rung, so a waiting thread polls. One
-// thread at a time. Tests: tests/conformance/pm_scheme_test.cpp.
+// thread at a time. Tests: tests/unit/pm/per_peer_context_test.cpp.
 #pragma once
 
 #include <array>

@@ -2,7 +2,7 @@
 // Memory of the program that PM messages have locked, so that other ranks may write and read it:
 // whole pages, registered once for any number of locks, until the last unlock. The registration
 // ends then: a rank that still uses the address must get an error, not later content of the memory.
-// Any thread. Tests: tests/conformance/pm_memory_test.cpp.
+// Any thread. Tests: tests/unit/pm/registrations_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waits of the thread that uses a context: for a message, and for room for one. Both sleep on the
 // bell of the process, which senders ring after a message, and receivers after a credit or a free
-// lease (docs/waiting.md). Tests: tests/conformance/pm_wait_test.cpp.
+// lease (docs/waiting.md). Tests: tests/unit/pm/waits_test.cpp.
 #pragma once
 
 #include <cstdint>

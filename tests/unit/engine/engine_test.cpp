@@ -183,6 +183,9 @@ TEST_F(EngineTest, a_node_severed_on_one_rail_is_lost_on_all_after_all_rails_wer
     EXPECT_EQ(own.engine->severed(1).rail, 1U);
     EXPECT_EQ(own.engine->reason_of(1), SeverReason::silent);
     EXPECT_EQ(own.dead, (std::vector<NodeId>{1}));
+    nodes_[1]->submit(10, memory(0, 0), memory(1), 8);
+    poll_until({0, 1}, [&] { return nodes_[1]->has_ended(10); });
+    EXPECT_EQ(nodes_[1]->ends[10].code, Code::peer) << "rail 0 still takes its datagrams";
 }
 
 TEST_F(EngineTest, a_table_of_peers_has_one_address_for_each_rail) {
