@@ -168,6 +168,7 @@ mutants:
 	@python3 tests/mutants/team.py
 	@python3 tests/mutants/engine.py
 	@python3 tests/mutants/pm.py
+	@python3 tests/mutants/workspace.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz

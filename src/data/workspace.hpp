@@ -2,7 +2,7 @@
 // Bytes spread over the ranks in blocks of one size: the place of each, and the workspaces that
 // this rank has made. Each rank has its blocks in one block of its heap. Knows no collective call.
 // One object per epoch. Any thread.
-// Tests: tests/conformance/workspace_test.cpp.
+// Tests: tests/unit/data/workspace_test.cpp.
 #pragma once
 
 #include <cstdint>

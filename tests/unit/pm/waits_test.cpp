@@ -29,6 +29,12 @@ protected:
         return wait_for_room(*all_[0], 1, message_bytes_max, timeout_ns);
     }
 
+    // Returns when a waiting thread of the rank has announced its sleep.
+    static void await_sleep(const PmNode& node, std::uint32_t rank) {
+        auto& bell = node.ranks.segment().slot(rank).door.waiter_bell;
+        while ((bell.word().load(std::memory_order_seq_cst) & 1U) == 0) std::this_thread::yield();
+    }
+
     PmNode node_{3};
     std::vector<Context*> all_ = node_.open_all();
 };
@@ -73,6 +79,7 @@ TEST_F(WaitsTest, each_message_wakes_a_sleeper) {
 
 TEST_F(WaitsTest, a_death_ends_a_wait_for_messages_until_it_is_reported) {
     std::thread receiver([&] { EXPECT_TRUE(wait_for_message(*all_[1], forever)); });
+    await_sleep(node_, 1);
     node_.ranks.die(2);
     receiver.join();
     EXPECT_TRUE(wait_for_message(*all_[1], 0));
@@ -146,6 +153,7 @@ TEST_F(WaitsTest, a_closed_or_dead_destination_ends_a_wait_for_room_with_its_err
         EXPECT_EQ(found.outcome, RoomWait::never);
         EXPECT_EQ(found.why.code(), Code::stale) << found.why.message();
     });
+    await_sleep(node_, 0);
     all_[1]->close();
     sender.join();
     std::thread other([&] {
@@ -169,6 +177,7 @@ TEST_F(WaitsTest, opening_a_context_wakes_those_that_wait_for_room_there) {
         std::memcpy(found.room, "early", 5);
         sender.send();
     });
+    await_sleep(node, 0);
     Context& receiver = node.open(1);
     EXPECT_TRUE(wait_for_message(receiver, forever));
     EXPECT_EQ(next(receiver).text, "early");
