@@ -276,8 +276,10 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
     doing.rank = segment.rank_of(segment.shape().first_process + slot);
     doing.state = static_cast<SlotState>(its.state.load(acquire));
     doing.arrived = its.arrived_barrier.load(acquire);
-    doing.is_stopped = doing.state == SlotState::joined &&
-                       os::is_stopped(static_cast<int>(its.pid.load(std::memory_order_relaxed)));
+    // Before acp_init the number is that of the process that the agent started; 0: not noted.
+    const auto pid = static_cast<int>(its.pid.load(std::memory_order_relaxed));
+    const bool may_run = doing.state == SlotState::joined || doing.state == SlotState::empty;
+    doing.is_stopped = may_run && pid != 0 && os::is_stopped(pid);
     for (int i = 0; i < read_tries && doing.state == SlotState::joined; ++i) {
         const std::uint32_t turn = its.awaited.turn.load(acquire);
         const std::uint32_t what = its.awaited.what.load(acquire);
@@ -392,8 +394,9 @@ std::vector<std::string> describe(std::vector<Doing> all, NumberedOperationName 
     all.erase(std::unique(all.begin(), all.end(),
                           [](const Doing& a, const Doing& b) { return a.rank == b.rank; }),
               all.end());
-    if (std::all_of(all.begin(), all.end(),
-                    [](const Doing& doing) { return doing.state == SlotState::empty; })) {
+    if (std::all_of(all.begin(), all.end(), [](const Doing& doing) {
+            return doing.state == SlotState::empty && !doing.is_stopped;
+        })) {
         return {};
     }
 

@@ -112,6 +112,21 @@ class Doings(ToolTest):
         self.ask_until(job, r"\n  rank 0 waits in acp_wait ", r"\n  rank 1 is stopped \(by a signal, or by a debugger\)\n")
         self.end(job)
 
+    def test_a_rank_stopped_before_acp_init_is_named(self):
+        job = self.start("-n", "2", RANK, "0:print=ready", "1:print=ready", "1:pause", "init")
+        self.assertEqual(job.read_lines(2), ready(2))
+        stop(job.rank(1))
+        self.ask_until(job, r"\n  rank 0 waits in acp_init ", r"\n  rank 1: not called acp_init\n",
+                       r"\n  rank 1 is stopped \(by a signal, or by a debugger\)\n")
+        self.end(job)
+
+    def test_a_stopped_job_without_acp_init_is_named(self):
+        job = self.start("-n", "2", RANK, "print=ready", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        stop(job.rank(1))
+        self.ask_until(job, r"\n  ranks 0-1: not called acp_init\n  rank 1 is stopped ")
+        self.end(job)
+
     def test_a_wait_for_room_for_commands_is_reported_as_such(self):
         job = self.start_with_rank_1_stopped("flood=1")
         self.ask_until(job, r"\n  rank 0 waits in acp_copy for \d+\.\d s: for room for one more command, the oldest is "
