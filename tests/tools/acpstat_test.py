@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from support import BIN, PROGRAMS, RANK, WATCHDOG_S, ToolTest, acprun, environment_of, main, marked_processes, ready, stop
+from support import BIN, PROGRAMS, RANK, WATCHDOG_S, ToolTest, acprun, environment_of, main, marked_processes, parent_of, ready, stop
 
 ACPSTAT = os.path.join(BIN, "acpstat")
 TRAFFIC = os.path.join(PROGRAMS, "traffic")
@@ -53,7 +53,8 @@ def states_of(process):
 
 class AcpstatTest(ToolTest):
     def start_traffic(self, ranks=4):
-        job = self.start("-n", str(ranks), "--nodes", "2", TRAFFIC, stdin=subprocess.PIPE)
+        # -q: a test may stop an agent for so long that acprun would say so
+        job = self.start("-q", "-n", str(ranks), "--nodes", "2", TRAFFIC, stdin=subprocess.PIPE)
         self.assertEqual(job.read_lines(ranks), ready(ranks))
         self.name = environment_of(job.rank(0))["ACP_JOB_ID"]
         return job
@@ -115,6 +116,20 @@ class Running(AcpstatTest):
         wanted = sorted((rank, process) for rank in (0, 1) for process in (job.rank(rank), job.agent_of(rank)))
         until(gateways, lambda seen: seen == wanted)
         self.end(job)
+
+    def test_a_process_that_a_rank_has_forked_is_no_further_gateway(self):
+        job = self.start("-n", "2", "--nodes", "2", RANK, "init", "child", "print=ready", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        name = environment_of(job.rank(0))["ACP_JOB_ID"]
+        def gateways():
+            result = acpstat(name, "--json")
+            nodes = json.loads(result.stdout)["nodes"] if result.returncode == 0 else []
+            return sorted((node["node"], node["process"]) for node in nodes)
+        ranks = [next(pid for pid in marked_processes(job.mark) if environment_of(pid).get("ACP_RANK") == str(rank)
+                      and parent_of(pid) == job.agent_of(rank)) for rank in (0, 1)]
+        wanted = sorted((rank, process) for rank in (0, 1) for process in (ranks[rank], parent_of(ranks[rank])))
+        until(gateways, lambda seen: len(seen) >= len(wanted))
+        self.assertEqual(gateways(), wanted)
 
     def test_finds_a_job_by_the_beginning_of_its_name_and_by_its_processes(self):
         job = self.start_traffic()

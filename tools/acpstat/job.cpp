@@ -152,6 +152,27 @@ std::string list_of(const std::vector<Gateway>& all) {
     return text;
 }
 
+// Whether one of these paths leads to the same memory file.
+bool is_known(const std::string& file, const std::vector<std::string>& files) {
+    return std::any_of(files.begin(), files.end(), [&file](const std::string& other) {
+        std::error_code error;  // set if a process has ended: its files are no others'
+        return fs::equivalent(file, other, error);
+    });
+}
+
+// A process that a rank forks inherits the counters of the rank's gateway, which only the rank
+// runs. Process numbers wrap, so that the forked process may have been found first.
+void keep_forker(std::vector<Gateway>& found, Gateway gateway) {
+    for (Gateway& other : found) {
+        const bool is_same_node =
+            other.job_id == gateway.job_id && other.first_process == gateway.first_process;
+        if (is_same_node && is_below(other.pid, gateway.pid)) {
+            other = std::move(gateway);
+            return;
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<node::Doing> doings_of(const Gateway& gateway) {
@@ -182,6 +203,7 @@ std::string name_of_job(std::uint64_t job_id) {
 base::Result<std::vector<Gateway>> find_gateways() {
     std::vector<Gateway> found;
     std::set<std::uint64_t> lone_jobs;
+    std::vector<std::string> counters;  // the file of each gateway in `found`
     std::error_code error;
     for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
         const int pid = number_of(it->path().filename().string());
@@ -192,11 +214,16 @@ base::Result<std::vector<Gateway>> find_gateways() {
         gateway.pid = pid;
         const bool is_one =
             files.counters.empty() ? open_lone_node(files, gateway) : open_gateway(files, gateway);
+        if (!is_one) continue;
         // The agent and all ranks have the one segment of a lone node open: one of them stands for it.
-        if (is_one && (gateway.has_counters || lone_jobs.insert(gateway.job_id).second)) {
-            name_for_people(gateway);
-            found.push_back(std::move(gateway));
+        if (!gateway.has_counters && !lone_jobs.insert(gateway.job_id).second) continue;
+        name_for_people(gateway);
+        if (gateway.has_counters && is_known(files.counters, counters)) {
+            keep_forker(found, std::move(gateway));
+            continue;
         }
+        if (gateway.has_counters) counters.push_back(files.counters);
+        found.push_back(std::move(gateway));
     }
     if (error) return base::Status(base::Code::system, "reading /proc: " + error.message());
     std::sort(found.begin(), found.end(), [](const Gateway& a, const Gateway& b) {
