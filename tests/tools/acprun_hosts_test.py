@@ -59,6 +59,16 @@ class Slots(ToolTest):
     def test_oversubscribed_hosts_take_turns_by_their_slots(self):
         self.assertEqual(nodes_of("-n", "8", "--oversubscribe", "--hosts", "a:2,b:1"), ["a 0-5", "b 6-7"])
 
+    def test_a_name_longer_than_dns_allows_is_refused_with_its_length(self):
+        longest = "a" * 253
+        self.assertEqual(nodes_of("--hosts", f"me@{longest},b"), [f"me@{longest} 0", "b 1"])
+        message = "the name of a host has 254 characters, and at most 253 are allowed"
+        self.assert_fails(acprun("--hosts", f"b,me@{longest}a", *BY_STUB, ACT), 64, "--hosts: " + message)
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(f"b\n{longest}a slots=2\n")
+            file.flush()
+            self.assert_fails(acprun("--hostfile", file.name, *BY_STUB, ACT), 64, f"{file.name}:2: {message}")
+
     def test_lists_that_do_not_parse_point_at_the_place(self):
         for words, problem, column in (
                 ("[-Fx.conf]", "begins with", 1), ("a,[b[c]", "stand around", 2),

@@ -56,6 +56,10 @@ private:
 constexpr std::string_view name_letters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@:%";
 
+bool has_only_name_letters(std::string_view host) noexcept {
+    return host.find_first_not_of(name_letters) == std::string_view::npos;
+}
+
 // Checks a word that names a host and perhaps its slots; nullopt when it is correct.
 std::optional<Mistake> check_word(std::string_view word) {
     if (word.empty()) return Mistake{"a host is missing", word};
@@ -67,6 +71,11 @@ std::optional<Mistake> check_word(std::string_view word) {
                        word.substr(bad)};
     }
     return std::nullopt;
+}
+
+// The length of the name without the user before it: "USER@" is no part of the host's name.
+std::size_t name_length(std::string_view host) noexcept {
+    return host.size() - (host.rfind('@') + 1);  // npos + 1 is 0
 }
 
 std::optional<Mistake> read_slots(std::string_view text, std::uint32_t& slots) {
@@ -104,7 +113,15 @@ std::optional<Mistake> read_host(std::string_view word, std::string& host, std::
     if (host.front() == '-') {
         return Mistake{"the name of a host begins with \"-\"", word.substr(word.find('-'))};
     }
-    if (!is_host_name(host)) return Mistake{"\"[\" and \"]\" stand around one address", word};
+    if (!has_only_name_letters(host)) {
+        return Mistake{"\"[\" and \"]\" stand around one address", word};
+    }
+    if (!is_host_name(host)) {
+        return Mistake{"the name of a host has " + std::to_string(name_length(host)) +
+                           " characters, and at most " + std::to_string(host_name_max) +
+                           " are allowed",
+                       word};
+    }
     if (colon == std::string_view::npos) return std::nullopt;
     return read_slots(word.substr(colon + 1), slots);
 }
@@ -150,8 +167,8 @@ std::string pointing(std::string_view line, std::string_view where) {
 }  // namespace
 
 bool is_host_name(std::string_view host) noexcept {
-    return !host.empty() && host.front() != '-' &&
-           host.find_first_not_of(name_letters) == std::string_view::npos;
+    return !host.empty() && host.front() != '-' && has_only_name_letters(host) &&
+           name_length(host) <= host_name_max;
 }
 
 std::vector<std::uint32_t> split_evenly(std::uint32_t ranks, std::uint32_t nodes) {

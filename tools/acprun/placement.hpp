@@ -13,6 +13,8 @@
 namespace acp::run {
 
 inline constexpr std::uint32_t nodes_max = 62'500;  // most nodes of a job
+// most characters of a host's name, without the user before it: the limit of DNS
+inline constexpr std::size_t host_name_max = 253;
 
 // A machine and its slots: the number of ranks to place on it before the next machine.
 struct HostSlots {
@@ -23,7 +25,7 @@ struct HostSlots {
 };
 
 // Whether a text can be passed to ssh and to a shell as the name of a machine: letters, digits and
-// ".-_@:%", and no leading "-".
+// ".-_@:%", no leading "-", and at most host_name_max characters.
 [[nodiscard]] bool is_host_name(std::string_view host) noexcept;
 
 // Splits ranks over nodes as evenly as possible, more on the first ones.   1 <= nodes <= ranks
