@@ -96,6 +96,8 @@ void Relay::poll(std::uint64_t timeout_ns) {
             write_trunk();
         } else if (token == token_side) {
             hear();
+        } else if (token == token_wake) {
+            continue;
         } else if (token >= token_given) {
             give(token - token_given);
         } else {
@@ -123,7 +125,9 @@ void Relay::watch() {
             outgoing.is_watched = false;
         }
         Incoming& incoming = incoming_[i];
-        const bool may_give = incoming.to.is_open() && !incoming.held.empty();
+        const bool may_give =
+            incoming.to.is_open() &&
+            (!incoming.held.empty() || (incoming.is_at_line_start && !incoming.own.empty()));
         if (may_give && !incoming.is_watched) {
             incoming.is_watched =
                 poll_.add(incoming.to.get(), token_given + i, os::PollFor::writing).is_ok();
@@ -174,8 +178,24 @@ void Relay::end_taking(std::size_t stream) {
     outgoing.from.close();
 }
 
+void Relay::insert_line(RelayStream stream, std::string_view line) {
+    Incoming& incoming = incoming_[static_cast<std::size_t>(stream)];
+    incoming.own.append(line).append(1, '\n');
+    give(static_cast<std::size_t>(stream));
+}
+
+// Writes what insert_line() left, if the last byte that was written ends a line. false: the rest
+// must be written before anything else.
+bool Relay::give_own(Incoming& incoming) {
+    if (!incoming.is_at_line_start || !incoming.to.is_open()) return true;
+    const std::int64_t taken = os::write_some(incoming.to.get(), incoming.own);
+    incoming.own.erase(0, taken < 0 ? incoming.own.size() : static_cast<std::size_t>(taken));
+    return incoming.own.empty();
+}
+
 void Relay::give(std::size_t stream) {
     Incoming& incoming = incoming_[stream];
+    if (!incoming.own.empty() && !give_own(incoming)) return;
     if (incoming.to.is_open() && !incoming.held.empty()) {
         const std::int64_t taken = os::write_some(incoming.to.get(), incoming.held);
         if (taken < 0) {  // the reader has closed its end: the other side need not send
@@ -183,10 +203,12 @@ void Relay::give(std::size_t stream) {
             drop_front(incoming.held, incoming.held.size());
             send(stream, Kind::refused, 0);
         } else if (taken > 0) {
+            incoming.is_at_line_start = incoming.held[static_cast<std::size_t>(taken) - 1] == '\n';
             drop_front(incoming.held, static_cast<std::size_t>(taken));
             send(stream, Kind::credit, static_cast<std::uint32_t>(taken));
         }
     }
+    if (!incoming.own.empty() && !give_own(incoming)) return;
     const bool is_over =
         (incoming.has_ended || is_cut_) && incoming.held.empty() && !incoming.is_kept_open;
     if (!incoming.to.is_open() || !(is_over || incoming.is_refused)) return;

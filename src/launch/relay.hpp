@@ -48,6 +48,14 @@ public:
     // system.
     base::Status listen_to(os::FileDescriptor from);
 
+    // Ends a poll() when this descriptor, which the caller reads, is readable. Errors: system.
+    base::Status wake_for(int fd) { return poll_.add(fd, token_wake); }
+
+    // Writes a line of this side's own to the descriptor of give_to(), as soon as the lines that
+    // arrive from the other relay leave a gap: only for a stream of whole lines.
+    //   line  without its newline
+    void insert_line(RelayStream stream, std::string_view line);
+
     // Waits until some bytes can be moved, and moves them. Blocks.
     void poll(std::uint64_t timeout_ns = os::poll_forever);
 
@@ -79,6 +87,8 @@ public:
     [[nodiscard]] const std::string& words() const noexcept { return words_; }
 
 private:
+    static constexpr std::uint64_t token_wake = 35;
+
     enum class Kind : std::uint8_t { bytes, credit, end, refused };
 
     // From a descriptor to the trunk.
@@ -93,6 +103,8 @@ private:
     struct Incoming {
         os::FileDescriptor to;
         std::string held;
+        std::string own;  // lines that insert_line() has added and give() has not written
+        bool is_at_line_start = true;
         bool is_watched = false;
         bool is_expected = false;  // give_to was called
         bool is_kept_open = false;
@@ -107,6 +119,7 @@ private:
 
     void take(std::size_t stream);
     void give(std::size_t stream);
+    static bool give_own(Incoming& incoming);
     void hear();
     void read_trunk();
     void write_trunk();

@@ -13,6 +13,7 @@
 #include "os/clock.hpp"
 #include "os/poll_set.hpp"
 #include "os/process.hpp"
+#include "os/signal_fd.hpp"
 #include "os/system_error.hpp"
 
 #ifndef SYS_close_range
@@ -50,6 +51,21 @@ void close_descriptors() noexcept {
     _exit(status.shell_code());
 }
 
+// Waits until the child or the parent has ended, and passes SIGTERM on to the child.
+void wait_and_pass_on(int child, int child_life, int parent_life) noexcept {
+    constexpr std::array<int, 1> passed{SIGTERM};
+    auto signals = SignalFd::create(passed);
+    const std::array<int, 3> any{child_life, parent_life,
+                                 signals.is_ok() ? signals.value().fd() : -1};
+    for (;;) {
+        if (!wait_readable(any, -1)) continue;
+        bool was_asked = false;
+        while (signals.is_ok() && signals.value().take()) was_asked = true;
+        if (!was_asked) return;
+        send_signal(child, SIGTERM);
+    }
+}
+
 // Waits until the child has ended. If the process that started this one ends first, the child must
 // end within abandoned_ns; then it is killed, for example because it is stopped. Without pidfd
 // (before Linux 5.3) returns at once, and the caller waits for the end alone.
@@ -60,9 +76,7 @@ void wait_for_end_of_either(int child, int parent) noexcept {
     const int end = child_life.value().get();
     if (getppid() == parent) {  // else the parent has ended already
         if (!parent_life.is_ok()) return;
-        const std::array<int, 2> either{end, parent_life.value().get()};
-        while (!wait_readable(either, -1)) {
-        }
+        wait_and_pass_on(child, end, parent_life.value().get());
     }
     if (!wait_readable(std::span(&end, 1), abandoned_ns)) send_signal(child, SIGKILL);
 }

@@ -5,15 +5,10 @@ import os
 import select
 import signal
 
-from support import (ACT, SSH_STUB, WATCHDOG_S, ToolTest, environment_of, main, marked_processes, parent_of, ready,
-                     stop)
+from support import (ACT, SSH_STUB, WATCHDOG_S, ToolTest, command_line, environment_of, main, marked_processes, parent_of,
+                     ready, stop)
 
 SILENCE = r"did not answer for 5 s"
-
-
-def command_line(pid):
-    with open(f"/proc/{pid}/cmdline") as file:
-        return file.read().split("\0")
 
 
 def ancestors_of(pid):

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import time
 
-from support import ACT, MEMBER, WATCHDOG_S, ToolTest, main, ready
+from support import ACT, MEMBER, SSH_STUB, WATCHDOG_S, ToolTest, command_line, main, marked_processes, ready
 
 
 def no_core():
@@ -140,6 +140,32 @@ class Signals(ToolTest):
             code, _, error = job.finish()
             self.assertEqual((code, error), (143, "acprun: ended by SIGTERM\n"))
             self.assert_nobody_is_left(job)
+
+    def test_an_end_that_any_process_beside_the_ranks_is_asked_for_is_as_if_acprun_were_asked(self):
+        """The keeper of an agent, and each link to another host: a batch system may send SIGTERM to any of them."""
+        def is_link(option):
+            return lambda pid: option in command_line(pid)
+        by_ssh = ("--hosts", "alpha,beta", "--ssh", SSH_STUB)
+        for options, name, is_one in ((("-n", "2"), "acp-keeper", lambda pid: True),
+                                      (by_ssh, "acp-keeper", lambda pid: True),
+                                      (by_ssh, "acp-agent", is_link("--reach")),
+                                      (by_ssh, "acp-agent", is_link("--relay"))):
+            job = self.start(*options, ACT, "print=ready", "pause")
+            job.read_lines(2)
+            os.kill(next(pid for pid, found in marked_processes(job.mark).items() if found == name and is_one(pid)),
+                    signal.SIGTERM)
+            code, _, error = job.finish()
+            self.assertEqual((code, error), (143, "acprun: ended by SIGTERM\n"), (options, name))
+            self.assert_nobody_is_left(job)
+
+    def test_an_end_that_a_link_is_asked_for_before_its_host_has_answered_ends_the_job(self):
+        job = self.start("--hosts", "silent", "--ssh", SSH_STUB, "-q", ACT)
+        found = {}
+        while not any(name == "tail" for name in found.values()):  # the stub that stands for ssh
+            found = marked_processes(job.mark)
+        os.kill(next(pid for pid, name in found.items() if name == "acp-agent"), signal.SIGTERM)
+        self.assertEqual(job.finish()[0], 143)
+        self.assert_nobody_is_left(job)
 
     def test_a_sigterm_to_all_processes_reaches_each_rank_once(self):
         job = self.start("-n", "2", "--nodes", "2", ACT, "trap=15", "print=ready", "pause")

@@ -75,6 +75,12 @@ def environment_of(pid):
     return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
 
+def command_line(pid):
+    """The words a process was started with, and an empty one."""
+    with open(f"/proc/{pid}/cmdline") as file:
+        return file.read().split("\0")
+
+
 def stat_of(pid):
     """The fields of /proc/PID/stat behind the name: state, parent, ..."""
     with open(f"/proc/{pid}/stat") as file:

@@ -2,6 +2,8 @@
 // acp-agent --relay, on the far machine.
 #include "answer.hpp"
 
+#include <array>
+#include <csignal>
 #include <string>
 
 #include "base/status.hpp"
@@ -11,6 +13,7 @@
 #include "os/pipe.hpp"
 #include "os/process.hpp"
 #include "os/program_file.hpp"
+#include "os/signal_fd.hpp"
 #include "os/standard_streams.hpp"
 
 #include "launch/exit_codes.hpp"
@@ -67,13 +70,15 @@ Result<int> start_agent(Relay& relay) {
 
 // Carries as long as the connection lasts, and then for a limited time in which the agent can end
 // its ranks. An agent that has not ended by then is stopped, and is killed.
-void carry_to_the_end(Relay& relay) {
+// Passes SIGTERM on to the agent, which asks acprun to end the job.
+void carry_to_the_end(Relay& relay, int agent, os::SignalFd& signals) {
     std::uint64_t deadline = os::poll_forever;
     while (!relay.has_sent_all()) {
         const std::uint64_t now = os::now_ns();
         if (deadline == os::poll_forever && relay.is_cut()) deadline = now + unheard_ns;
         if (now >= deadline) return;
         relay.poll(deadline == os::poll_forever ? deadline : deadline - now);
+        while (signals.take()) os::send_signal(agent, SIGTERM);
     }
 }
 
@@ -85,6 +90,9 @@ int refuse(const Status& status) {
 }  // namespace
 
 int answer() {
+    constexpr std::array<int, 1> heard{SIGTERM};
+    auto signals = os::SignalFd::create(heard);
+    if (!signals.is_ok()) return refuse(signals.failure());
     auto relay = Relay::create(os::FileDescriptor::of_standard_stream(os::standard_input),
                                os::FileDescriptor::of_standard_stream(os::standard_output));
     if (!relay.is_ok()) return refuse(relay.failure());
@@ -93,7 +101,10 @@ int answer() {
     if (const auto status = os::adopt_orphans(); !status.is_ok()) return refuse(status);
     const auto agent = start_agent(relay.value());
     if (!agent.is_ok()) return refuse(agent.failure());
-    carry_to_the_end(relay.value());
+    if (auto status = relay.value().wake_for(signals.value().fd()); !status.is_ok()) {
+        return refuse(status);
+    }
+    carry_to_the_end(relay.value(), agent.value(), signals.value());
     if (!relay.value().has_sent_all()) os::end_all_children(os::now_ns() + unheard_ns);
     return os::wait_for_end(agent.value()).shell_code();
 }

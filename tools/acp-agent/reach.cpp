@@ -13,6 +13,7 @@
 #include "os/pipe.hpp"
 #include "os/poll_set.hpp"
 #include "os/process.hpp"
+#include "os/signal_fd.hpp"
 #include "os/standard_streams.hpp"
 #include "os/terminal.hpp"
 #include "os/thread.hpp"
@@ -38,6 +39,9 @@ constexpr std::uint64_t farewell_ns = 10'000'000'000;  // after acprun has close
 constexpr std::uint64_t token_output = 0;
 constexpr std::uint64_t token_error = 1;
 constexpr std::uint64_t token_channel = 2;
+constexpr std::uint64_t token_signal = 3;
+// The line that an agent sends to acprun when it gets SIGTERM.
+constexpr std::string_view asked = "asked";
 
 // A running ssh, with pipes to it.
 struct Ssh {
@@ -108,8 +112,9 @@ std::string last_words(const std::string& text) {
 // Waits for the other machine's answer.
 class Greeting {
 public:
-    Greeting(const Reach& wanted, Ssh& ssh, int channel)
-        : wanted_(wanted), ssh_(ssh), channel_(channel) {}
+    //   signals  receives SIGTERM
+    Greeting(const Reach& wanted, Ssh& ssh, int channel, os::SignalFd& signals)
+        : wanted_(wanted), ssh_(ssh), channel_(channel), signals_(signals) {}
 
     // Returns ok when the relay has answered; the next byte then belongs to it. Errors: timeout,
     // peer (ssh has ended, or acprun has closed its end), system.
@@ -118,7 +123,7 @@ public:
         if (!poll.is_ok()) return std::move(poll).failure();
         for (const auto& [fd, token] :
              {std::pair{ssh_.output.get(), token_output}, std::pair{ssh_.error.get(), token_error},
-              std::pair{channel_, token_channel}}) {
+              std::pair{channel_, token_channel}, std::pair{signals_.fd(), token_signal}}) {
             if (auto status = poll.value().add(fd, token); !status.is_ok()) return status;
         }
         const std::uint64_t deadline = os::now_ns() + wanted_.patience_ns;
@@ -127,10 +132,10 @@ public:
             const std::size_t count = poll.value().wait(events, deadline - now);
             for (std::size_t i = 0; i < count; ++i) {
                 if (events[i].token == token_channel) return {base::Code::peer, ""};
-                if (events[i].token == token_error && !hear(ssh_.error.get(), said_)) {
-                    poll.value().remove(ssh_.error.get());
+                if (events[i].token != token_output) {
+                    on_other(events[i].token, poll.value());
+                    continue;
                 }
-                if (events[i].token != token_output) continue;
                 if (!hear_output()) return ended();
                 if (is_there_) return {};
             }
@@ -169,6 +174,15 @@ private:
         return true;
     }
 
+    // Handles SIGTERM, after which acprun ends the job and this process, and messages of ssh.
+    void on_other(std::uint64_t token, os::PollSet& poll) {
+        if (token == token_error && !hear(ssh_.error.get(), said_)) poll.remove(ssh_.error.get());
+        if (token != token_signal) return;
+        while (signals_.take()) {
+            static_cast<void>(os::write_all(channel_, std::string(asked) + "\n"));
+        }
+    }
+
     Status ended() {
         while (hear(ssh_.error.get(), said_)) {
         }
@@ -186,6 +200,7 @@ private:
     const Reach& wanted_;
     Ssh& ssh_;
     int channel_;
+    os::SignalFd& signals_;
     std::string said_;   // text on ssh's standard error
     std::string noise_;  // text before the greeting
     bool is_there_ = false;
@@ -270,7 +285,8 @@ void say_error(int channel, const std::string& text) {
 
 // Carries as long as acprun is there, and then for a limited time in which the agent can end its
 // ranks.
-void carry(Relay& relay) {
+// SIGTERM, which a batch system may send to each process of a job, ends the job by way of acprun.
+void carry(Relay& relay, os::SignalFd& signals) {
     std::uint64_t deadline = os::poll_forever;
     while (!relay.has_given_all()) {
         const std::uint64_t now = os::now_ns();
@@ -279,6 +295,7 @@ void carry(Relay& relay) {
         }
         if (now >= deadline) return;
         relay.poll(deadline == os::poll_forever ? deadline : deadline - now);
+        while (signals.take()) relay.insert_line(RelayStream::channel, asked);
     }
 }
 
@@ -297,12 +314,18 @@ int end_ssh(int pid) {
 
 int reach(const Reach& wanted, os::FileDescriptor channel) {
     const int talk = channel.get();
+    constexpr std::array<int, 1> heard{SIGTERM};
+    auto signals = os::SignalFd::create(heard);
+    if (!signals.is_ok()) {
+        say_error(talk, std::string(signals.failure().message()));
+        return launch::exit_unavailable;
+    }
     auto ssh = start_ssh(wanted);
     if (!ssh.is_ok()) {
         say_error(talk, std::string(ssh.failure().message()));
         return launch::exit_unavailable;
     }
-    Greeting greeting(wanted, ssh.value(), talk);
+    Greeting greeting(wanted, ssh.value(), talk, signals.value());
     auto status = greeting.await();
     if (!status.is_ok()) {
         if (!status.message().empty()) say_error(talk, std::string(status.message()));
@@ -311,10 +334,11 @@ int reach(const Reach& wanted, os::FileDescriptor channel) {
     }
     auto relay = Relay::create(std::move(ssh.value().output), std::move(ssh.value().input));
     if (relay.is_ok()) status = relay.value().listen_to(std::move(ssh.value().error));
+    if (relay.is_ok() && status.is_ok()) status = relay.value().wake_for(signals.value().fd());
     if (relay.is_ok() && status.is_ok()) status = connect(relay.value(), std::move(channel));
     if (!relay.is_ok() || !status.is_ok()) return launch::exit_unavailable;
     static_cast<void>(os::write_all(talk, "reached\n"));
-    carry(relay.value());
+    carry(relay.value(), signals.value());
     const bool was_lost = !relay.value().has_ended(RelayStream::channel);
     const std::string words = last_words(relay.value().words());
     if (was_lost && relay.value().is_taking(RelayStream::channel)) {

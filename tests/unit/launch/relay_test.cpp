@@ -87,6 +87,40 @@ TEST_F(RelayTest, bytes_arrive_as_they_were_written_and_so_does_the_end) {
     EXPECT_TRUE(here_->has_ended(RelayStream::output));
 }
 
+TEST_F(RelayTest, an_own_line_goes_between_the_lines_that_arrive_and_costs_no_credit) {
+    const std::string block(1000, 'b');
+    const auto arrive = [&](const std::string& text) {
+        EXPECT_EQ(os::write_some(source_.writing.get(), text), static_cast<int>(text.size()));
+        poll_both();
+        return arrived();
+    };
+    here_->insert_line(RelayStream::output, "first");
+    EXPECT_EQ(arrived(), "first\n");
+    EXPECT_EQ(arrive("beg"), "beg");
+    here_->insert_line(RelayStream::output, "own");
+    poll_both();
+    EXPECT_EQ(arrived(), "");
+    EXPECT_EQ(arrive("in"), "in");
+    EXPECT_EQ(arrive("\n"), "\nown\n");
+    EXPECT_EQ(arrive("next\n"), "next\n");
+    // A credit for the own lines would exceed the window, which ends the trunk.
+    EXPECT_FALSE(there_->is_cut());
+    for (std::size_t sent = 0; sent < 2 * relay_window_bytes; sent += block.size() + 5) {
+        here_->insert_line(RelayStream::output, "more");
+        EXPECT_EQ(arrived() + arrive(block + "\n"), "more\n" + block + "\n");
+    }
+    EXPECT_FALSE(there_->is_cut());
+}
+
+TEST_F(RelayTest, an_own_line_arrives_at_once_where_nothing_is_unread) {
+    os::Pipe wake = pipe();
+    ASSERT_TRUE(here_->wake_for(wake.reading.get()).is_ok());
+    ASSERT_EQ(os::write_some(wake.writing.get(), "x"), 1);
+    here_->poll();  // ends, though no bytes can be moved
+    here_->insert_line(RelayStream::output, "own");
+    EXPECT_EQ(arrived(), "own\n");
+}
+
 TEST_F(RelayTest, an_unread_stream_stops_and_the_others_continue) {
     os::Pipe talk = pipe();
     os::Pipe heard = pipe();
