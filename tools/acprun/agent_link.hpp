@@ -78,6 +78,11 @@ public:
                std::to_string(agent_pid != 0 ? agent_pid : static_cast<std::uint64_t>(pid)) + ")";
     }
 
+    // The process of this machine that runs the agent, or carries the connection to it.
+    [[nodiscard]] int local_process() const noexcept {
+        return is_far || agent_pid == 0 ? pid : static_cast<int>(agent_pid);
+    }
+
     // Whether it has answered each request so far, until the nodes have exchanged their addresses.
     //   have_chosen  all agents have received the addresses at which they listen
     [[nodiscard]] bool has_answered(bool have_chosen) const noexcept {

@@ -2,7 +2,9 @@
 // Asks the agents for signs of life until the job is over.
 #include "end_watch.hpp"
 
+#include "base/words.hpp"
 #include "os/clock.hpp"
+#include "os/process.hpp"
 
 namespace acp::run {
 
@@ -27,6 +29,17 @@ std::vector<std::uint32_t> EndWatch::take_silent(std::span<AgentLink> agents) {
     deadline_ns_ = os::poll_forever;
     ask(agents);
     return silent;
+}
+
+std::optional<std::string> EndWatch::poll_stopped(std::span<const AgentLink> agents,
+                                                  std::uint64_t now_ns) {
+    if (now_ns < stops_.deadline_ns()) return std::nullopt;
+    std::vector<std::uint32_t> nodes;
+    for (std::uint32_t node = 0; node < agents.size(); ++node) {
+        const AgentLink& agent = agents[node];
+        if (agent.is_running() && os::is_stopped(agent.local_process())) nodes.push_back(node);
+    }
+    return stops_.note(nodes.empty() ? agent::StopWatch::none : base::rank_ranges(nodes), now_ns);
 }
 
 }  // namespace acp::run

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // While a job is to end, or is over on some of its nodes, checks that its agents still answer: asks
 // each for a sign of life, and returns those that gave none in time. Otherwise an agent that is
-// stopped, or whose host or connection is frozen, would keep the job for ever. Ends nothing itself.
-// Main thread.
+// stopped, or whose host or connection is frozen, would keep the job for ever. While the job runs
+// it only polls which processes of this machine that stand for an agent are stopped. Ends nothing
+// itself. Main thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "os/poll_set.hpp"
 
+#include "../acp-agent/stop_watch.hpp"
 #include "agent_link.hpp"
 
 namespace acp::run {
@@ -31,11 +36,23 @@ public:
     // others again. Returns none before ask().
     [[nodiscard]] std::vector<std::uint32_t> take_silent(std::span<AgentLink> agents);
 
-    // When take_silent() must be called; poll_forever before ask().
-    [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return deadline_ns_; }
+    // Starts polling for stopped agents.
+    void start(std::uint64_t now_ns) noexcept { stops_.start(now_ns); }
+
+    // Polls when it is due. Returns the nodes whose agents, or the local processes that carry the
+    // connection to them, were found stopped twice in a row: ranges, or agent::StopWatch::none once
+    // they continue; nullopt when that has not changed.
+    [[nodiscard]] std::optional<std::string> poll_stopped(std::span<const AgentLink> agents,
+                                                          std::uint64_t now_ns);
+
+    // When take_silent() or poll_stopped() must be called; poll_forever before ask() and start().
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept {
+        return std::min(deadline_ns_, stops_.deadline_ns());
+    }
 
 private:
     std::uint64_t deadline_ns_ = os::poll_forever;
+    agent::StopWatch stops_;
 };
 
 }  // namespace acp::run

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "base/parse.hpp"
+#include "base/words.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
@@ -97,6 +98,24 @@ void Launcher::tell_awaited(const std::vector<std::uint32_t>& nodes) {
             " has not answered for " + base::seconds_text(answer_ns) +
             " s: it, its host or the connection to it is stopped; the job is ended if that lasts " +
             base::seconds_text((silences_max - 1) * answer_ns) + " s more");
+    }
+}
+
+// Reports agents that were stopped while the job runs: acprun does not end them, for the user may
+// debug them. When the job is to end, give_up_on_silent() does.
+void Launcher::tell_stopped_agents() {
+    const auto news = end_watch_.poll_stopped(agents_, os::now_ns());
+    if (!news || options_.is_quiet || is_ending_) return;
+    for (const std::uint32_t node : base::ranks_from(*news)) {
+        const AgentLink& agent = agents_[node];
+        const std::string pid = std::to_string(agent.local_process());
+        std::string text =
+            agent.is_far ? "the process that carries the connection to " : "the agent of ";
+        text.append(place_of(node)).append(" (process ").append(pid);
+        text +=
+            ") is stopped (by a signal, or by a debugger): until it continues, the output of its "
+            "ranks, their ends and signals to them do not pass; kill -CONT ";
+        say(text.append(pid).append(" continues it"));
     }
 }
 

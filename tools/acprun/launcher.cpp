@@ -79,6 +79,7 @@ void Launcher::on_time() {
     tell_progress();
     settle_roll_call();
     give_up_on_silent();
+    tell_stopped_agents();
     give_up_on_meeting();
     if (os::now_ns() < deadline_ns_) return;
     deadline_ns_ = os::poll_forever;

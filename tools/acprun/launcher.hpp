@@ -110,6 +110,7 @@ private:
     int tell_lost();
     void tell_awaited(const std::vector<std::uint32_t>& nodes);
     void tell_silent(const std::vector<std::uint32_t>& nodes);
+    void tell_stopped_agents();
     [[nodiscard]] bool has_given_up_any() const noexcept;
     [[nodiscard]] int job_code() const;
     [[nodiscard]] bool is_over() const noexcept;

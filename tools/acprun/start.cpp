@@ -43,6 +43,7 @@ Status Launcher::start() {
     if (agents_.size() > 1 || !job_.agent_path.empty()) {
         if (auto status = outputs_.prepare(*poll_, token_output); !status.is_ok()) return status;
     }
+    end_watch_.start(os::now_ns());
     if (options_.timeout_ns != 0) deadline_ns_ = os::now_ns() + options_.timeout_ns;
     if (agents_.size() > 1 || !job_.agent_path.empty()) {
         progress_.begin(
