@@ -36,7 +36,8 @@ enum class PageFate : std::uint8_t {
     dropped,   // the copy went, if there was one: each process unmaps the page
     lost,      // the same, and this node was the page's home until now
     received,  // it stays, with the bytes that the home has pushed
-    gained     // this node is the home from now on; its copy has the newest bytes
+    gained,    // this node is the home from now on; its copy has the newest bytes
+    tracked    // this node is the home, and tracks its writes from now on
 };
 
 struct FateRun {
@@ -57,6 +58,14 @@ public:
                     HomeTable<Atomic> homes,
                     Sharers<Atomic> sharers) noexcept
         : node_(node), words_(words), homes_(homes), sharers_(sharers) {}
+
+    // This node's notice of a page that it wrote.
+    [[nodiscard]] NoticeRun notice_of_write(PageNumber page) const noexcept {
+        const PageState state = words_.read(page).state;
+        const bool has_bytes = state == PageState::valid || state == PageState::home;
+        return {page, 1,
+                static_cast<NoticeKinds>(notice_written | (has_bytes ? 0 : notice_shared))};
+    }
 
     // Changes the words and the homes of the pages. If a process repeats the call of one that died,
     // `dropped` may stand in place of `lost`.
@@ -82,9 +91,8 @@ private:
         const bool has_moved = is_written && homes_.decide(page, run.writer, epoch, !is_shared);
         const NodeNumber home = homes_.home(page);
         if (home == node_) {
-            if (!has_moved) return;
-            words_.become_home(page);
-            add(page, PageFate::gained);
+            if (has_moved) words_.become_home(page);
+            if (has_moved || is_shared) add(page, has_moved ? PageFate::gained : PageFate::tracked);
         } else if (has_moved && words_.read(page).state == PageState::home) {
             sharers_.clear(page);
             words_.lose_home(page, false);

@@ -102,7 +102,7 @@ TEST_F(BarrierDecisionTest, drops_the_copies_of_several_writers) {
 TEST_F(BarrierDecisionTest, drops_even_a_sole_writers_copy_of_a_page_that_its_home_did_not_track) {
     const auto fates =
         settle({{1, 1, notice_written | notice_shared, 1}, {6, 1, notice_shared, no_node}});
-    EXPECT_EQ(fates[0], Fates{});
+    EXPECT_EQ(fates[0], (Fates{{1, 1, PageFate::tracked}, {6, 1, PageFate::tracked}}));
     EXPECT_EQ(fates[1], (Fates{{1, 1, PageFate::dropped}, {6, 1, PageFate::dropped}}));
     EXPECT_EQ(all[1].state(1), PageState::absent);
 }
