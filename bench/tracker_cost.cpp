@@ -61,8 +61,6 @@ public:
         return false;
     }
 
-    void follow(pages::PageNumber /*page*/) noexcept override {}
-
     bool has_blocks = false;  // written between rounds
 };
 

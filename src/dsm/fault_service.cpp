@@ -108,7 +108,6 @@ os::PageOutcome FaultService::repair_entered(pages::PageNumber page,
     }
     if (!is_absent) return tracker_->admit(page, access);
     counters_.absent_faults.fetch_add(1, std::memory_order_relaxed);
-    source_.follow(page);
     return {};
 }
 

@@ -27,9 +27,6 @@ public:
     // Whether the page's home is here, and no other node caches it: its writes need no record. The
     // answer changes only in barriers.
     [[nodiscard]] virtual bool is_untracked(pages::PageNumber page) const noexcept = 0;
-
-    // Notes that a fault brought the bytes of the page: the fetcher may prefetch the next ones.
-    virtual void follow(pages::PageNumber page) noexcept = 0;
 };
 
 }  // namespace acp::dsm

@@ -38,8 +38,6 @@ public:
     [[nodiscard]] bool is_untracked(pages::PageNumber /*page*/) const noexcept override {
         return false;
     }
-
-    void follow(pages::PageNumber /*page*/) noexcept override {}
 };
 
 class ForgottenPages final : public WrittenPages {

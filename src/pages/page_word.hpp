@@ -113,6 +113,20 @@ public:
         }
     }
 
+    // A process touches a page beside another one. Returns whether the node has the bytes, and the word
+    // says that the process maps them; else nothing has changed.
+    [[nodiscard]] bool try_map(PageNumber page, SlotNumber slot) const noexcept {
+        std::uint64_t seen = words_[page].load(std::memory_order_acquire);
+        for (;;) {
+            PageWord next = PageWord::unpacked(seen);
+            if (next.state == PageState::home) return true;
+            if (next.state != PageState::valid) return false;
+            if (next.who == slot + 1 || next.who == PageWord::several) return true;
+            next.who = next.who == PageWord::none ? slot + 1 : PageWord::several;
+            if (change(page, seen, next)) return true;
+        }
+    }
+
     // The holder has stored the bytes.
     //   is_mapped  whether it maps them; else it fetched them ahead
     // Returns false, and changes nothing, if the page is no longer its own.

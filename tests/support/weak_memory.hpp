@@ -16,7 +16,7 @@
 
 namespace acp::test::sched {
 
-inline constexpr int fibers_max = 8;
+inline constexpr int fibers_max = 12;
 
 class WeakMemory {
 public:

@@ -37,7 +37,6 @@ TEST(FaultService, reads_an_absent_page_and_writes_a_mapped_one_if_the_access_is
     EXPECT_EQ(scene.mapped().state(20), MappedState::written);
     EXPECT_EQ(scene.mapped().state(1), MappedState::absent);
     EXPECT_EQ(scene.faults(), 2U);
-    EXPECT_EQ(scene.follows(), 1U);
     EXPECT_FALSE(repair_without_context(scene.page(40)));
 }
 
@@ -49,8 +48,6 @@ public:
     [[nodiscard]] bool try_bring(PageNumber /*page*/) noexcept override { return false; }
 
     [[nodiscard]] bool is_untracked(PageNumber /*page*/) const noexcept override { return false; }
-
-    void follow(PageNumber /*page*/) noexcept override {}
 };
 
 TEST(FaultService, ends_the_process_by_a_sentence_if_the_kernel_refuses) {

@@ -221,12 +221,6 @@ public:
         return is_untracked_ && is_home_[page];
     }
 
-    void follow(PageNumber /*page*/) noexcept override {
-        follows_.fetch_add(1, std::memory_order_relaxed);  // a counter
-    }
-
-    [[nodiscard]] std::uint64_t follows() const { return follows_.load(std::memory_order_relaxed); }
-
 private:
     static bool is_dead(pages::SlotNumber /*slot*/) noexcept { return false; }
 
@@ -254,7 +248,6 @@ private:
     MappedPages<> mapped_;
     std::vector<bool> is_home_;  // written before threads start
     bool is_untracked_ = true;   // the homes; written in barriers
-    std::atomic<std::uint64_t> follows_{0};
     std::uint64_t faults_seen_ = 0;
     std::unique_ptr<Tracker> tracker_;
     FaultService service_;

@@ -56,6 +56,21 @@ TEST_F(PageWordTest, gives_an_absent_page_to_one_fetcher) {
     EXPECT_EQ(access(0), PageAccess::map);
 }
 
+TEST_F(PageWordTest, maps_a_neighbour_only_if_the_node_has_its_bytes) {
+    EXPECT_FALSE(words.try_map(1, 0));
+    EXPECT_EQ(words.read(1).state, PageState::absent);
+    EXPECT_EQ(access(0), PageAccess::fetch);
+    EXPECT_FALSE(words.try_map(1, 1));
+    EXPECT_TRUE(words.read(1).is_held_by(0));
+    EXPECT_TRUE(words.end_fetch(1, 0, false));
+    EXPECT_TRUE(words.try_map(1, 2));
+    EXPECT_EQ(words.read(1).who, 3U);
+    EXPECT_TRUE(words.try_map(1, 0));
+    EXPECT_EQ(words.read(1).who, PageWord::several);
+    words.become_home(1);
+    EXPECT_TRUE(words.try_map(1, 3));
+}
+
 TEST_F(PageWordTest, gives_an_abandoned_page_to_the_next_fetcher) {
     EXPECT_EQ(access(0), PageAccess::fetch);
     EXPECT_TRUE(words.abandon(1, 0));

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Holds pages, gets their bytes, publishes them.
+#include "dsm/fetcher.hpp"
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "node/public_call.hpp"
+#include "os/cancellation.hpp"
+
+namespace acp::dsm {
+
+namespace {
+
+using base::Status;
+using pages::PageAccess;
+using pages::PageNumber;
+using pages::PageState;
+
+// The kernel maps only pages that the memory file has, and it makes one when it is read.
+void commit(pages::PageSpan page) noexcept {
+    (void)*static_cast<const volatile std::byte*>(page.data());
+}
+
+}  // namespace
+
+PageAccess PageFetcher::access(PageNumber page) {
+    return parts_.window.page_words().access(
+        page, parts_.slot, [this](pages::SlotNumber slot) { return parts_.peers.is_dead(slot); });
+}
+
+// Until the word changes, or its holder has ended.
+void PageFetcher::wait_for(PageNumber page) {
+    counts_.waits.fetch_add(1, std::memory_order_relaxed);
+    const auto& word = parts_.window.page_words().word(page);
+    // seq_cst, like the load in publish(): of a thread that will sleep and one that has changed the
+    // word, either this one sees the word or that one sees the waiter.
+    parts_.node.waiters().fetch_add(1, std::memory_order_seq_cst);
+    const std::uint64_t seen = word.load(std::memory_order_seq_cst);
+    if (pages::PageWord::unpacked(seen).state == PageState::held) {
+        parts_.peers.wait_while(word, seen);
+    }
+    parts_.node.waiters().fetch_sub(1, std::memory_order_relaxed);
+}
+
+void PageFetcher::bring(PageRange pages) noexcept {
+    const Status status = fetch(pages);
+    if (!status.is_ok()) loss_.end(status);
+    for (std::uint64_t i = 0; i < pages.count; ++i) commit(parts_.window.plain(pages.first + i));
+}
+
+bool PageFetcher::try_bring(PageNumber page) noexcept {
+    if (!parts_.window.page_words().try_map(page, parts_.slot)) return false;
+    commit(parts_.window.plain(page));
+    return true;
+}
+
+bool PageFetcher::is_untracked(PageNumber page) const noexcept {
+    return parts_.window.page_words().read(page).state == PageState::home &&
+           !parts_.window.sharers().is_tracked(page);
+}
+
+Status PageFetcher::fetch_one(PageNumber page) {
+    for (;;) {
+        switch (access(page)) {
+            case PageAccess::map:
+                return {};
+            case PageAccess::wait:
+                wait_for(page);
+                break;
+            case PageAccess::fetch: {
+                Run run{{page, 1}, parts_.window.homes().home(page), {}, {}, {}};
+                begin(run);
+                return finish(run);
+            }
+        }
+    }
+}
+
+void PageFetcher::begin(Run& run) {
+    ACP_ASSERT(run.home < parts_.window.nodes());
+    run.mark = parts_.link.mark(run.pages, run.home, run.marked);
+    run.get = parts_.link.get(run.pages, run.home);
+}
+
+Status PageFetcher::finish(Run& run) {
+    Status marked = parts_.link.wait(run.mark);
+    Status status = parts_.link.wait(run.get);
+    if (!marked.is_ok()) status = std::move(marked);
+    if (status.is_ok() && run.marked.last_take >= parts_.node.next_epoch()) {
+        counts_.repeated.fetch_add(1, std::memory_order_relaxed);
+        status = parts_.link.wait(parts_.link.get(run.pages, run.home));
+    }
+    publish(run, status.is_ok());
+    if (status.is_ok()) return status;
+    return Status::worded(status.code(), [&] {
+        return "shared page " + std::to_string(run.pages.first) +
+               " cannot be fetched from its home, node " + std::to_string(run.home) + ": " +
+               std::string(status.message());
+    });
+}
+
+void PageFetcher::publish(const Run& run, bool has_bytes) {
+    const pages::PageWords<> words = parts_.window.page_words();
+    const pages::CacheClock<> clock = parts_.window.clock();
+    for (PageNumber page = run.pages.first; page < run.pages.first + run.pages.count; ++page) {
+        if (has_bytes) {
+            const pages::PageSpan plain = parts_.window.plain(page);
+            std::memcpy(plain.data(), parts_.window.twin(page).data(), plain.size());
+            clock.use(page);
+            (void)words.end_fetch(page, parts_.slot, true);
+        } else {
+            (void)words.abandon(page, parts_.slot);
+        }
+        // seq_cst: see wait_for()
+        if (parts_.node.waiters().fetch_add(0, std::memory_order_seq_cst) != 0) {
+            parts_.peers.wake(words.word(page));
+        }
+    }
+    if (has_bytes) counts_.pages.fetch_add(run.pages.count, std::memory_order_relaxed);
+}
+
+Status PageFetcher::fetch(PageRange pages) {
+    // In a fault the thread is in no call, or in one that must not name this wait.
+    const node::PublicCall named("a touch of a shared page");
+    const os::CancellationHold hold;
+    const PageNumber end = pages.first + pages.count;
+    Status status;
+    for (PageNumber page = pages.first; page < end && status.is_ok();) {
+        const PageNumber next = fetch_runs(page, end, status);
+        if (next == page && status.is_ok()) {
+            status = fetch_one(page);
+            ++page;
+        } else {
+            page = next;
+        }
+    }
+    return status;
+}
+
+// Fetches pages from `page` on until one that another thread moves, or until all runs are in flight.
+// They end before this thread waits for that page, since the other thread may wait for one of theirs.
+// Returns the page behind the last one that the node has.
+PageNumber PageFetcher::fetch_runs(PageNumber page, PageNumber end, Status& status) {
+    const pages::HomeTable<> homes = parts_.window.homes();
+    std::array<Run, in_flight_max> runs;
+    std::size_t count = 0;
+    for (; page < end; ++page) {
+        if (homes.home(page) == pages::no_node) continue;
+        Run* const last = count != 0 ? &runs[count - 1] : nullptr;
+        const bool continues_run = last != nullptr && last->home == homes.home(page) &&
+                                   last->pages.first + last->pages.count == page &&
+                                   last->pages.count < run_pages_max;
+        if (!continues_run && count == in_flight_max) break;
+        const PageAccess access_of_page = access(page);
+        if (access_of_page == PageAccess::wait) break;
+        if (access_of_page == PageAccess::map) continue;
+        if (continues_run) {
+            ++last->pages.count;
+        } else {
+            runs[count] = {{page, 1}, homes.home(page), {}, {}, {}};
+            ++count;
+        }
+    }
+    for (std::size_t i = 0; i < count; ++i) begin(runs[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+        Status finished = finish(runs[i]);
+        if (status.is_ok()) status = std::move(finished);
+    }
+    return page;
+}
+
+}  // namespace acp::dsm

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The requests by which a node reaches the pages of their homes, as a role: the flusher and the
+// fetcher know neither addresses nor commands, and tests give them plain memory of other nodes.
+// GmaHomeLink is the role over global memory access.
+//
+// Each request is in flight until wait() of it returns. No order among requests is promised. Any
+// thread, and signal handlers of its threads.
+// Tests: tests/unit/dsm/fetcher_test.cpp, flusher_test.cpp, protocol_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "dsm/window.hpp"
+#include "gma/gma.hpp"
+
+#include "operations/page_operations.hpp"
+
+namespace acp::dsm {
+
+class HomeLink {
+public:
+    virtual ~HomeLink() = default;
+
+    // Begins to send a difference, or a part of one, to the home.
+    //   difference  operations::page_patch_bytes_max bytes at most; the caller's again at once
+    virtual gma::Handle apply(pages::PageNumber page,
+                              pages::NodeNumber home,
+                              std::span<const std::byte> difference) = 0;
+
+    // Begins to mark this node at the home as one that fetches pages.
+    //   pages   operations::mark_pages_max at most
+    //   answer  written until the request has ended
+    virtual gma::Handle mark(PageRange pages,
+                             pages::NodeNumber home,
+                             operations::MarkedPages& answer) = 0;
+
+    // Begins to copy pages from the home into their twins.
+    virtual gma::Handle get(PageRange pages, pages::NodeNumber home) = 0;
+
+    // Returns when the request has ended. Waits for no other command of the process.
+    // Errors: peer (the home's node is lost), and those of the request.
+    virtual base::Status wait(gma::Handle request) = 0;
+};
+
+class GmaHomeLink final : public HomeLink {
+public:
+    //   both outlive this
+    GmaHomeLink(gma::Gma& gma, const Window& window) noexcept : gma_(gma), window_(window) {}
+
+    gma::Handle apply(pages::PageNumber page,
+                      pages::NodeNumber home,
+                      std::span<const std::byte> difference) override;
+    gma::Handle mark(PageRange pages,
+                     pages::NodeNumber home,
+                     operations::MarkedPages& answer) override;
+    gma::Handle get(PageRange pages, pages::NodeNumber home) override;
+    base::Status wait(gma::Handle request) override;
+
+private:
+    gma::Gma& gma_;
+    const Window& window_;
+};
+
+}  // namespace acp::dsm

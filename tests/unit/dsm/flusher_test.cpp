@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A flush sends the changed bytes of written pages to their homes and to the twins: those of several
+// writers of a page merge, long differences arrive in parts, and a page whose writes did not arrive
+// stays to be flushed.
+#include "dsm/flusher.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/dsm/fake_nodes.hpp"
+
+namespace acp::dsm::test {
+namespace {
+
+constexpr std::uint64_t pages_count = 60;
+
+// Nodes 1 and 2 write; node 0 is the home of the first 20 pages.
+class FlusherTest : public testing::Test {
+protected:
+    FlusherTest() { make_nodes(nodes_, 3, pages_count); }
+
+    void write(std::uint32_t node, pages::PageNumber page, std::size_t at, int value) {
+        nodes_[node]->window.plain(page)[at] = static_cast<std::byte>(value);
+        nodes_[node]->state.add_written({page, 1});
+    }
+
+    [[nodiscard]] base::Status flush(std::uint32_t node, PageRange pages = {0, pages_count}) {
+        Flusher flusher(nodes_[node]->parts(0), operations::difference_code());
+        return flusher.flush(pages);
+    }
+
+    [[nodiscard]] int home_byte(pages::PageNumber page, std::size_t at) const {
+        return std::to_integer<int>(nodes_[0]->window.plain(page)[at]);
+    }
+
+    [[nodiscard]] int twin_byte(std::uint32_t node, pages::PageNumber page, std::size_t at) const {
+        return std::to_integer<int>(nodes_[node]->window.twin(page)[at]);
+    }
+
+    [[nodiscard]] std::vector<pages::PageNumber> flushed(std::uint32_t node) const {
+        std::vector<pages::PageNumber> pages;
+        nodes_[node]->state.for_each_flushed([&](auto page) { pages.push_back(page); });
+        return pages;
+    }
+
+    FakeNodes nodes_;
+};
+
+TEST_F(FlusherTest, merges_the_bytes_of_several_writers_at_the_home) {
+    nodes_[0]->window.plain(3)[9] = std::byte{33};
+    write(1, 3, 8, 11);
+    write(2, 3, 10, 22);
+    ASSERT_TRUE(flush(1).is_ok());
+    ASSERT_TRUE(flush(2).is_ok());
+    EXPECT_EQ(home_byte(3, 8), 11);
+    EXPECT_EQ(home_byte(3, 9), 33);
+    EXPECT_EQ(home_byte(3, 10), 22);
+    EXPECT_EQ(twin_byte(1, 3, 8), 11);
+    EXPECT_EQ(twin_byte(1, 3, 10), 0) << "of the other writer";
+    EXPECT_EQ(flushed(1), std::vector<pages::PageNumber>{3});
+    EXPECT_EQ(nodes_[1]->state.to_flush(0), 0U);
+    EXPECT_EQ(nodes_[1]->window.page_words().read(3).epoch, 1U);
+}
+
+TEST_F(FlusherTest, sends_a_long_difference_in_parts) {
+    for (std::size_t at = 0; at < pages::page_bytes; ++at) {
+        if (at % 64 != 63) write(1, 0, at, static_cast<int>(at % 250 + 1));
+    }
+    ASSERT_TRUE(flush(1).is_ok());
+    for (std::size_t at = 0; at < pages::page_bytes; ++at) {
+        ASSERT_EQ(home_byte(0, at), at % 64 != 63 ? static_cast<int>(at % 250 + 1) : 0) << at;
+    }
+    EXPECT_GE(nodes_[1]->link.requests(), 4U);
+}
+
+TEST_F(FlusherTest, sends_and_notices_nothing_of_a_page_with_equal_bytes) {
+    write(1, 4, 0, 0);
+    ASSERT_TRUE(flush(1).is_ok());
+    EXPECT_EQ(nodes_[1]->link.requests(), 0U);
+    EXPECT_TRUE(flushed(1).empty());
+    EXPECT_EQ(nodes_[1]->state.to_flush(0), 0U);
+}
+
+TEST_F(FlusherTest, notices_a_page_that_is_homed_here_and_sends_nothing) {
+    write(0, 4, 0, 5);
+    ASSERT_TRUE(flush(0).is_ok());
+    EXPECT_EQ(nodes_[0]->link.requests(), 0U);
+    EXPECT_EQ(flushed(0), std::vector<pages::PageNumber>{4});
+}
+
+TEST_F(FlusherTest, flushes_more_pages_than_are_in_flight_at_once) {
+    for (pages::PageNumber page = 0; page < 20; ++page) write(1, page, 1, 7);
+    ASSERT_TRUE(flush(1, {2, 17}).is_ok());
+    for (pages::PageNumber page = 0; page < 20; ++page) {
+        EXPECT_EQ(home_byte(page, 1), page >= 2 && page < 19 ? 7 : 0) << page;
+    }
+    EXPECT_EQ(nodes_[1]->state.to_flush(0), 0b11U | 1U << 19) << "those out of the range";
+}
+
+TEST_F(FlusherTest, keeps_the_writes_that_a_lost_home_did_not_get) {
+    nodes_[1]->link.lose(2);
+    write(1, 50, 0, 5);
+    write(1, 4, 0, 6);
+    const base::Status status = flush(1);
+    EXPECT_EQ(status.code(), base::Code::peer);
+    EXPECT_NE(status.message().find("page 50"), std::string::npos) << status.message();
+    EXPECT_EQ(home_byte(4, 0), 6) << "of another home";
+    EXPECT_EQ(nodes_[1]->state.to_flush(0), std::uint64_t{1} << 50);
+    EXPECT_EQ(twin_byte(1, 50, 0), 0);
+}
+
+TEST_F(FlusherTest, continues_the_flush_of_a_dead_rank) {
+    const auto none_is_dead = [](pages::SlotNumber) { return false; };
+    write(1, 4, 0, 5);
+    ASSERT_TRUE(nodes_[1]->state.claim(0, 1, none_is_dead));
+    nodes_[1]->state.begin_flush(4);
+    ASSERT_TRUE(flush(1).is_ok());
+    EXPECT_EQ(home_byte(4, 0), 0) << "the claim's rank lives";
+    nodes_[1]->peers.dead[1] = true;
+    ASSERT_TRUE(flush(1).is_ok());
+    EXPECT_EQ(home_byte(4, 0), 5);
+}
+
+TEST_F(FlusherTest, sends_again_what_was_written_behind_a_flush) {
+    write(1, 4, 0, 5);
+    ASSERT_TRUE(flush(1).is_ok());
+    write(1, 4, 0, 0);
+    ASSERT_TRUE(flush(1).is_ok());
+    EXPECT_EQ(home_byte(4, 0), 0);
+    EXPECT_EQ(nodes_[1]->link.requests(), 2U);
+}
+
+}  // namespace
+}  // namespace acp::dsm::test
