@@ -54,6 +54,27 @@ bool synchronize_with_notices(Team& team,
                               char* notices,
                               std::size_t* sizes);
 
+// What the leaders of the nodes exchange inside a barrier.
+class LeaderMeeting {
+public:
+    LeaderMeeting() noexcept = default;
+    LeaderMeeting(const LeaderMeeting&) = delete;
+    LeaderMeeting& operator=(const LeaderMeeting&) = delete;
+    virtual ~LeaderMeeting() = default;
+
+    // Called when all members of the node have arrived. Returns the node's notice, of any length,
+    // valid until settle() has returned. May throw std::bad_alloc.
+    virtual std::span<const char> notice() = 0;
+
+    // Called when the leaders of all nodes have met, and before any member of the node leaves.
+    //   notices  of all nodes, in their order
+    virtual void settle(std::span<const std::span<const char>> notices) = 0;
+};
+
+// The barrier, in which the leader of each node calls `meeting`. Not resumable: for calls without a
+// deadline.
+bool synchronize_with_leaders(Team& team, LeaderMeeting& meeting);
+
 bool broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t root);
 
 // The arguments of a reduction.
