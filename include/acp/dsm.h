@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared pages: memory that all ranks read and write by plain pointers, which mean the same on every
- * rank. In this version all ranks of the job are on one node.
+ * rank. If all ranks are on one node they are plain memory. Else each page has a home, a node; a page
+ * that is touched elsewhere raises a signal, whose handler fetches it, and the barrier sends the bytes
+ * that were written to the homes.
  *
  *     acp_init_dsm(bytes);                                 all ranks
  *     double* grid = acp_alloc_dsm(rows * row_bytes);      all ranks; the same pointer on each
@@ -15,9 +17,17 @@
  * barriers no rank reads or writes a byte that another one writes. Different bytes of a page may be
  * written by different ranks.
  *
- * Collective calls are made by one thread of each rank, in the same order on all ranks. The pages
- * lie in the heap of a rank: acp_init_dsm takes `size` bytes of it (--heap-size, ACP_HEAP_SIZE).
- * They outlive the rank that dies; a barrier then fails on the others.
+ * Collective calls are made by one thread of each rank, in the same order on all ranks. In a job of
+ * several nodes no other thread touches shared pages meanwhile. The pages lie in the heap of a rank of
+ * each node: acp_init_dsm takes `size` bytes of it, on several nodes twice as much
+ * (--heap-size, ACP_HEAP_SIZE). They outlive the rank that dies; a barrier then fails on the others.
+ * If the home of a page is lost, a touch of it ends the process with a sentence, whatever ACP_ON_ERROR
+ * says, unless the node has a copy.
+ *
+ * Other calls refuse pointers into shared pages of several nodes with ACP_ERR_UNSUPPORTED, except
+ * acp_put, acp_get, acp_put_copied and acp_put_signal; what these write counts as written by the
+ * caller if they end before its next barrier. Threads that touch shared pages do not block SIGBUS or
+ * SIGSEGV, and the program installs no handlers of these signals after acp_init_dsm.
  *
  * Children of fork() have no shared pages: an access ends the child by SIGSEGV. Core dumps leave
  * shared pages out. acp_finalize and acp_reset end shared pages.
@@ -42,8 +52,8 @@ extern "C" {
  *   size  1 .. 2^43, the same on all ranks; rounded up to pages of 4096 bytes
  * Returns 0, or -1, on all ranks alike: ACP_ERR_ARGUMENT (a wrong size, or different ones),
  * ACP_ERR_MEMORY (no heap has that much room), ACP_ERR_LIMIT (no address range is free on all
- * ranks), ACP_ERR_UNSUPPORTED (the job has several nodes, or heaps of size 0), ACP_ERR_STATE (there
- * are shared pages). */
+ * ranks), ACP_ERR_UNSUPPORTED (heaps of size 0; the kernel lacks what ACP_DSM_FAULTS names),
+ * ACP_ERR_STATE (there are shared pages). */
 ACP_API int acp_init_dsm(size_t size);
 
 /* Ends the shared pages: no pointer into them is valid afterwards. Collective; a barrier. Returns 0,
@@ -64,9 +74,10 @@ ACP_API int acp_free_dsm(void* address);
  * it. Collective. Returns 0, or -1. */
 ACP_API int acp_barrier_dsm(void);
 
-/* The global address of a byte of a shared page, for acp_copy, acp_put, acp_get, atomics and locks.
- * Returns ACP_GA_NULL after a failure: ACP_ERR_ARGUMENT (the address lies in no shared page). Does
- * not block. */
+/* The global address of a byte of a shared page, for acp_copy, acp_put, acp_get, atomics and locks; on
+ * several nodes that of the byte at the page's home, until the next barrier. Returns ACP_GA_NULL after
+ * a failure: ACP_ERR_ARGUMENT (the address lies in no shared page, or in no allocation). Does not
+ * block. */
 ACP_API acp_ga_t acp_query_ga_dsm(const void* address);
 
 typedef struct {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "api/shared_range.hpp"
 #include "api/team_calls.hpp"
 #include "base/format.hpp"
 
@@ -39,9 +40,11 @@ Status open_pages(std::size_t size) {
         return {Code::argument, "the size is " + base::in_bytes(size) + ", of 1 to " +
                                     base::in_bytes(SharedPages::bytes_max)};
     }
-    auto opened = SharedPages::open({*here.gma, *here.allocator, *here.teams}, size);
+    auto opened = SharedPages::open(
+        {*here.gma, *here.allocator, *here.teams, here.config.page_fault_way}, size);
     if (!opened.is_ok()) return std::move(opened).failure();
     here.shared_pages = std::move(opened).value();
+    api::begin_shared_range(here.shared_pages->window());
     return {};
 }
 
@@ -52,6 +55,7 @@ acp_stats_dsm_t stats_of(const SharedPages& pages) noexcept {
     stats.bytes_allocated = counters.pages_allocated * pages::page_bytes;
     stats.allocations = counters.allocations;
     stats.barriers = counters.barriers;
+    stats.faults = counters.faults;
     return stats;
 }
 
@@ -67,6 +71,7 @@ int acp_finalize_dsm(void) {
     return api::run_team_call("acp_finalize_dsm", [] {
         return with_pages([](SharedPages& pages) {
             Status status = pages.close();
+            api::end_shared_range();
             library().shared_pages.reset();
             return status;
         });
@@ -99,10 +104,7 @@ acp_ga_t acp_query_ga_dsm(const void* address) {
     constexpr const char* call = "acp_query_ga_dsm";
     return api::run<Gravity::misuse_ends>(call, ACP_GA_NULL, [&]() -> Result<acp_ga_t> {
         auto ga = with_pages([&](const SharedPages& pages) -> Result<acp_ga_t> {
-            const dsm::Window& window = pages.window();
-            if (!window.has(address))
-                return Status(Code::argument, "the address lies in no shared page");
-            return window.address_of_byte(address, window.node());
+            return pages.address_of(address);
         });
         return ga.is_ok() ? std::move(ga) : api::in_call(call, std::move(ga).failure());
     });

@@ -14,6 +14,7 @@
 #include "api/job_settings.hpp"
 #include "api/node_entry.hpp"
 #include "api/report.hpp"
+#include "api/shared_range.hpp"
 #include "job/identity.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/limits.hpp"
@@ -190,6 +191,7 @@ base::Status open_epoch(Library& instance) {
 //   have_all_met  the last meeting of this epoch has completed
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
+    end_shared_range();
     instance.shared_pages.reset();
     if (instance.plans != nullptr) instance.plan_handles_made = instance.plans->handles_made();
     instance.plans.reset();

@@ -4,7 +4,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "dsm/tracker_choice.hpp"
 #include "team/collectives.hpp"
 
 namespace acp::dsm {
@@ -21,35 +23,72 @@ constexpr std::uint64_t pages_for(std::uint64_t bytes) noexcept {
     return bytes / pages::page_bytes + (bytes % pages::page_bytes != 0 ? 1 : 0);
 }
 
+// A page's home moves to a node that alone writes it.
+constexpr pages::HomeRule default_homes{pages::HomePolicy::block, true, 1, 0};
+
 constexpr std::uint64_t no_page = ~std::uint64_t{0};
+
+// Starts this rank's part, and agrees with all ranks on the outcome.
+Status start(team::Team& team,
+             const SharedPagesTools& tools,
+             const WindowMemory& memory,
+             std::unique_ptr<RankPages>& rank) {
+    Status own;
+    auto choice = choose_tracker(false, tools.fault_way);
+    if (choice.is_ok()) {
+        auto started = RankPages::start(tools.gma, memory, choice.value().kind);
+        if (started.is_ok()) {
+            rank = std::move(started).value();
+        } else {
+            own = std::move(started).failure();
+        }
+    } else {
+        own = std::move(choice).failure();
+    }
+    const auto code = static_cast<std::uint64_t>(own.code());
+    std::vector<std::uint64_t> codes(team.members().size());
+    if (!team::all_gather(team, reinterpret_cast<const char*>(&code),
+                          reinterpret_cast<char*>(codes.data()), sizeof code))
+        return {};  // the team has the reason
+    if (!own.is_ok()) return own;
+    for (std::size_t other = 0; other < codes.size(); ++other) {
+        if (codes[other] == 0) continue;
+        const auto failure = static_cast<Code>(codes[other]);
+        return {failure, "rank " + std::to_string(other) + " cannot track its shared pages (" +
+                             base::phrase(failure) + "), and has the reason in its own message"};
+    }
+    return {};
+}
 
 }  // namespace
 
 SharedPages::SharedPages(const SharedPagesTools& tools,
                          team::TeamHandle ranks,
                          std::unique_ptr<WindowMemory> memory,
+                         std::unique_ptr<RankPages> rank,
                          std::uint64_t count)
-    : tools_(tools), ranks_(ranks), memory_(std::move(memory)), allocations_(count) {}
+    : tools_(tools),
+      ranks_(ranks),
+      memory_(std::move(memory)),
+      rank_(std::move(rank)),
+      allocations_(count) {}
 
 Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& tools,
                                                        std::uint64_t bytes) {
-    const node::Segment& segment = tools.gma.space().segment();
-    if (segment.shape().nodes > 1) {
-        return Status(Code::unsupported,
-                      "this version shares pages on one node alone, and the job has " +
-                          std::to_string(segment.shape().nodes) + " nodes");
-    }
     auto divided = tools.teams.divide(tools.teams.world(), CollectiveCall::init_pages, {0, 0, 0});
     if (!divided.is_ok()) return std::move(divided).failure();
     const team::TeamHandle ranks = divided.value();
     const std::uint64_t count = pages_for(bytes);
-    const WindowPlan plan{count * pages::page_bytes, 0};
+    const WindowPlan plan{count * pages::page_bytes,
+                          RankPages::state_bytes(pages::AllocatedPages::window_pages(count))};
     std::unique_ptr<WindowMemory> memory;
+    std::unique_ptr<RankPages> rank;
     Status refusal;
     auto status = tools.teams.run(ranks, {CollectiveCall::init_pages, 0}, [&](team::Team& team) {
-        auto opened = WindowMemory::open(team, tools.allocator, segment, plan);
+        auto opened = WindowMemory::open(team, tools.allocator, tools.gma.space().segment(), plan);
         if (opened.is_ok()) {
             memory = std::move(opened).value();
+            if (team.members().nodes() > 1) refusal = start(team, tools, *memory, rank);
         } else {
             refusal = std::move(opened).failure();
         }
@@ -58,8 +97,10 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     if (status.is_ok()) status = std::move(refusal);
     if (status.is_ok()) {
         return std::unique_ptr<SharedPages>(
-            new SharedPages(tools, ranks, std::move(memory), count));
+            new SharedPages(tools, ranks, std::move(memory), std::move(rank), count));
     }
+    rank.reset();
+    if (memory != nullptr) memory->free_block();
     (void)tools.teams.free(ranks);
     return status;
 }
@@ -67,6 +108,7 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
 Status SharedPages::close() {
     auto status = tools_.teams.run(ranks_, {CollectiveCall::finalize_pages, 0},
                                    [](team::Team& team) { return team::synchronize(team); });
+    rank_.reset();
     memory_->free_block();
     auto freed = tools_.teams.free(ranks_);
     return status.is_ok() ? std::move(freed) : std::move(status);
@@ -76,11 +118,14 @@ Result<char*> SharedPages::allocate(std::uint64_t bytes) {
     if (bytes == 0) return Status(Code::argument, "the size is 0 bytes");
     const std::uint64_t count = pages_for(bytes);
     std::uint64_t first = no_page;
+    Status refusal;
     auto status =
         tools_.teams.run(ranks_, {CollectiveCall::alloc_pages, bytes}, [&](team::Team& team) {
             first = allocations_.allocate(count).value_or(no_page);
-            return team::synchronize(team);
+            if (rank_ == nullptr || first == no_page) return team::synchronize(team);
+            return rank_->assign(team, {first, count}, default_homes, refusal);
         });
+    if (status.is_ok()) status = std::move(refusal);
     if (!status.is_ok()) {
         if (first != no_page) allocations_.free(first);
         return status;
@@ -102,14 +147,17 @@ Status SharedPages::free(const void* address) {
     const bool is_at_page = window().has(address) && window().tracked(first) == address;
     const auto count = is_at_page ? allocations_.count_at(first) : std::nullopt;
     if (!count) return {Code::argument, "no allocation of shared pages begins at this address"};
+    Status refusal;
     auto status =
         tools_.teams.run(ranks_, {CollectiveCall::free_pages, first}, [&](team::Team& team) {
+            if (rank_ != nullptr) return free_on_nodes(team, {first, *count}, refusal);
             if (!team::synchronize(team)) return false;
             if (!team.members().is_leader()) return true;
             // Zero for the next allocation: acp_alloc_dsm returns on no rank before this one calls it.
             memory_->clear({first, *count});
             return true;
         });
+    if (status.is_ok()) status = std::move(refusal);
     if (!status.is_ok()) return status;
     allocations_.free(first);
     pages_allocated_.store(allocations_.pages_taken(), std::memory_order_relaxed);
@@ -117,17 +165,43 @@ Status SharedPages::free(const void* address) {
     return {};
 }
 
+bool SharedPages::free_on_nodes(team::Team& team, PageRange pages, Status& refusal) {
+    if (!rank_->synchronize(team, refusal)) return false;
+    return !refusal.is_ok() || rank_->release(team, pages, refusal);
+}
+
 Status SharedPages::synchronize() {
-    auto status = tools_.teams.run(ranks_, {CollectiveCall::barrier_pages, 0},
-                                   [](team::Team& team) { return team::synchronize(team); });
+    Status refusal;
+    auto status =
+        tools_.teams.run(ranks_, {CollectiveCall::barrier_pages, 0}, [&](team::Team& team) {
+            return rank_ == nullptr ? team::synchronize(team) : rank_->synchronize(team, refusal);
+        });
+    if (status.is_ok()) status = std::move(refusal);
     if (status.is_ok()) barriers_.fetch_add(1, std::memory_order_relaxed);
     return status;
+}
+
+Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_written) {
+    if (rank_ == nullptr) return address;
+    const PageRange pages = window().pages_of(address, bytes);
+    if (Status status = rank_->open(pages, is_written); !status.is_ok()) return status;
+    return reinterpret_cast<char*>(window().plain(0).data()) + (address - window().tracked(0));
+}
+
+Result<memory::GlobalAddress> SharedPages::address_of(const void* address) const {
+    if (!window().has(address)) return Status(Code::argument, "the address lies in no shared page");
+    if (rank_ == nullptr) return window().address_of_byte(address, window().node());
+    const pages::NodeNumber home = window().homes().home(window().page_of(address));
+    if (home == pages::no_node)
+        return Status(Code::argument, "the address lies in no allocation of shared pages");
+    return window().address_of_byte(address, home);
 }
 
 SharedPagesCounters SharedPages::counters() const noexcept {
     return {pages_allocated_.load(std::memory_order_relaxed),
             allocation_count_.load(std::memory_order_relaxed),
-            barriers_.load(std::memory_order_relaxed)};
+            barriers_.load(std::memory_order_relaxed),
+            rank_ == nullptr ? 0 : rank_->faults().faults.load(std::memory_order_relaxed)};
 }
 
 }  // namespace acp::dsm

@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/config.hpp"
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "dsm/rank_pages.hpp"
 #include "dsm/window_memory.hpp"
 #include "gma/gma.hpp"
 #include "team/teams.hpp"
@@ -25,18 +27,20 @@ struct SharedPagesTools {
     gma::Gma& gma;
     data::Allocator& allocator;
     team::Teams& teams;
+    base::PageFaultWay fault_way;  // of the tracker, in a job of several nodes
 };
 
 struct SharedPagesCounters {
     std::uint64_t pages_allocated = 0;
     std::uint64_t allocations = 0;
     std::uint64_t barriers = 0;
+    std::uint64_t faults = 0;  // signals that accesses of this rank raised
 };
 
 class SharedPages {
 public:
-    // Collective. Errors, on all ranks: those of WindowMemory::open() and Teams::run(); unsupported
-    // (a job of several nodes).
+    // Collective. Errors, on all ranks: those of WindowMemory::open() and Teams::run(), and on several
+    // nodes those of choose_tracker() and RankPages::start().
     //   bytes  1 .. bytes_max; rounded up to whole pages
     static base::Result<std::unique_ptr<SharedPages>> open(const SharedPagesTools& tools,
                                                            std::uint64_t bytes);
@@ -61,6 +65,15 @@ public:
     // Teams::run().
     base::Status synchronize();
 
+    // The bytes of a range of the window in the plain mapping, fetched if another node has them. What
+    // is written there before the next barrier counts as written to the window.
+    // Errors: as PageFetcher::fetch.   bytes  1 or more, all in the window
+    base::Result<char*> plain(char* address, std::uint64_t bytes, bool is_written);
+
+    // The global address of a byte, in the memory of its home. It holds until the next barrier.
+    // Errors: argument (the address lies in no allocation).
+    [[nodiscard]] base::Result<memory::GlobalAddress> address_of(const void* address) const;
+
     [[nodiscard]] const Window& window() const noexcept { return memory_->window(); }
 
     // Of all pages that can be allocated.
@@ -76,11 +89,15 @@ private:
     SharedPages(const SharedPagesTools& tools,
                 team::TeamHandle ranks,
                 std::unique_ptr<WindowMemory> memory,
+                std::unique_ptr<RankPages> rank,
                 std::uint64_t count);
+
+    bool free_on_nodes(team::Team& team, PageRange pages, base::Status& refusal);
 
     SharedPagesTools tools_;
     team::TeamHandle ranks_;  // all ranks
     std::unique_ptr<WindowMemory> memory_;
+    std::unique_ptr<RankPages> rank_;  // nullptr on one node, where the window is plain memory
     pages::AllocatedPages allocations_;
     // Other threads read these in counters().
     std::atomic<std::uint64_t> pages_allocated_{0};

@@ -24,7 +24,7 @@ namespace acp::dsm {
 struct WindowPlan {
     // Allocations of `bytes` bytes in all find room in the window; whole pages, the same on all ranks.
     std::uint64_t bytes = 0;
-    std::uint64_t state_bytes = 0;  // WindowLayout::of
+    std::uint64_t state_bytes = 0;  // WindowLayout::of; of no effect on one node
 };
 
 class WindowMemory {

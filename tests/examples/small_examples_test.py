@@ -59,6 +59,13 @@ class SmallExamples(harness.ExampleTest):
                                           "and each bit is as one process computes it\n$", str(job))
                 self.assertEqual(job.err, "")
 
+    def test_laplace_has_the_bits_of_one_process_on_several_nodes(self):
+        for ranks, nodes, points in ((2, 2, 300), (4, 2, 257), (4, 4, 10)):
+            with self.subTest(ranks=ranks, nodes=nodes, points=points):
+                job = self.run_job(ranks, "laplace", "-n", points, "-s", 20, launcher=("--nodes", str(nodes)))
+                self.assert_succeeds(job)
+                self.assertIn("each bit is as one process computes it", job.out, str(job))
+
     def test_laplace_refuses_what_is_no_problem(self):
         for arguments in (("-n", 2), ("-s", -1), ("-n",), ("-x", 1)):
             with self.subTest(arguments=arguments):

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of the barrier.
+#include "dsm/barrier.hpp"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "dsm/page_runs.hpp"
+
+namespace acp::dsm {
+
+namespace {
+
+using base::Code;
+using base::Status;
+using pages::FateRun;
+using pages::NodeNumber;
+using pages::PageFate;
+using pages::PageNumber;
+using pages::PageState;
+
+constexpr std::size_t code_bytes = sizeof(std::uint64_t);
+
+}  // namespace
+
+PageBarrier::PageBarrier(const PageParts& parts,
+                         Tracker& tracker,
+                         MappedPages<>& mapped,
+                         Flusher& flusher)
+    : parts_(parts),
+      tracker_(tracker),
+      mapped_(mapped),
+      flusher_(flusher),
+      decision_(parts.window.node(),
+                parts.window.page_words(),
+                parts.window.homes(),
+                parts.window.sharers()) {}
+
+bool PageBarrier::synchronize(team::Team& team, Status& status) {
+    Status own = write_back();
+    if (!own.is_ok()) parts_.node.note_failure(own.code());
+    if (!team::synchronize_with_leaders(team, *this)) return false;
+    const Code outcome = parts_.node.outcome();
+    if (outcome == Code::ok) {
+        status = follow_fates();
+    } else if (!own.is_ok()) {
+        status = std::move(own);
+    } else {
+        status = Status::worded(outcome, [] {
+            return std::string(
+                "a rank could not send its writes to their homes, and has the reason in its own "
+                "message; the next barrier repeats it");
+        });
+    }
+    return true;
+}
+
+void PageBarrier::add(PageRange pages) noexcept {
+    parts_.node.add_written(pages);
+}
+
+Status PageBarrier::write_back() {
+    Status status = tracker_.harvest(*this);
+    if (!status.is_ok()) return status;
+    return flusher_.flush({0, parts_.window.page_count()});
+}
+
+std::span<const char> PageBarrier::notice() {
+    const Status left = flusher_.flush({0, parts_.window.page_count()});
+    Code code = parts_.node.take_failure();
+    if (!left.is_ok()) code = left.code();
+    const NodeNumber own = parts_.window.node();
+    const pages::Sharers<> sharers = parts_.window.sharers();
+    sharers.take(parts_.node.next_epoch(), [](PageNumber, NodeNumber) {});
+    merger_.clear();
+    parts_.node.for_each_flushed(
+        [&](PageNumber page) { merger_.add(decision_.notice_of_write(page), own); });
+    sharers.for_each_due([&](PageNumber page) {
+        merger_.add({page, 1, pages::notice_shared}, own);
+    });
+    const std::span<const std::byte> encoded = merger_.encode();
+    notice_.resize(code_bytes + encoded.size());
+    const auto number = static_cast<std::uint64_t>(code);
+    std::memcpy(notice_.data(), &number, code_bytes);
+    if (!encoded.empty()) std::memcpy(notice_.data() + code_bytes, encoded.data(), encoded.size());
+    return notice_;
+}
+
+void PageBarrier::settle(std::span<const std::span<const char>> notices) {
+    const Code code = merge(notices);
+    parts_.node.set_outcome(code);
+    if (code != Code::ok) return;
+    const std::uint64_t epoch = parts_.node.next_epoch();
+    const std::span<const FateRun> fates = decision_.settle(merger_.merge(), epoch);
+    const pages::CacheClock<> clock = parts_.window.clock();
+    for (const FateRun& run : fates) {
+        if (run.fate == PageFate::tracked) continue;
+        for (std::uint64_t i = 0; i < run.count; ++i) clock.remove(run.first + i);
+    }
+    parts_.node.set_fates(fates);
+    parts_.node.clear_flushed();
+    parts_.node.end_epoch(epoch);
+}
+
+// Returns the first failure of a node.
+Code PageBarrier::merge(std::span<const std::span<const char>> notices) {
+    merger_.clear();
+    Code first = Code::ok;
+    for (NodeNumber node = 0; node < notices.size(); ++node) {
+        const std::span<const std::byte> bytes = std::as_bytes(notices[node]);
+        std::uint64_t number = static_cast<std::uint64_t>(Code::mismatch);
+        if (bytes.size() >= code_bytes) std::memcpy(&number, bytes.data(), code_bytes);
+        const auto parsed = number != 0 ? std::nullopt
+                                        : pages::Notices::parse(bytes.subspan(code_bytes),
+                                                                parts_.window.page_count());
+        if (parsed) {
+            merger_.add(*parsed, node);
+        } else if (first == Code::ok) {
+            const bool is_code = number != 0 && number < base::code_count;
+            first = is_code ? static_cast<Code>(number) : Code::mismatch;
+        }
+    }
+    return first;
+}
+
+Status PageBarrier::follow_fates() {
+    os::PageOutcome outcome;
+    const bool has_all = parts_.node.for_each_fate([&](const FateRun& run) {
+        const os::PageOutcome followed = follow(run);
+        if (outcome.is_ok()) outcome = followed;
+    });
+    if (!has_all) outcome = follow_words();
+    return outcome.status();
+}
+
+os::PageOutcome PageBarrier::follow(const FateRun& run) {
+    const PageRange pages{run.first, run.count};
+    switch (run.fate) {
+        case PageFate::dropped:
+        case PageFate::lost:
+            return unmap(pages);
+        case PageFate::tracked:
+            return tracker_.arm(pages);
+        case PageFate::received:
+        case PageFate::gained:
+            break;
+    }
+    return {};
+}
+
+// After a barrier with more runs than the node's state has room for.
+os::PageOutcome PageBarrier::follow_words() {
+    const pages::PageWords<> words = parts_.window.page_words();
+    const pages::Sharers<> sharers = parts_.window.sharers();
+    os::PageOutcome first;
+    for (PageNumber page = 0; page < parts_.window.page_count(); ++page) {
+        if (mapped_.state(page) == MappedState::absent) continue;
+        const pages::PageWord word = words.read(page);
+        // A faster rank may have fetched the page again: then this one does not count as one that
+        // maps it.
+        const bool stays = word.state == PageState::home ||
+                           (word.state == PageState::valid &&
+                            (word.who == pages::PageWord::several || word.who == parts_.slot + 1));
+        os::PageOutcome outcome;
+        if (!stays) {
+            outcome = unmap({page, 1});
+        } else if (word.state == PageState::home && sharers.is_tracked(page)) {
+            outcome = tracker_.arm({page, 1});
+        }
+        if (first.is_ok()) first = outcome;
+    }
+    return first;
+}
+
+// One system call for each run that is mapped.
+os::PageOutcome PageBarrier::unmap(PageRange pages) {
+    os::PageOutcome first;
+    const auto is_mapped = [](MappedState state) { return state != MappedState::absent; };
+    for_each_run(mapped_, pages, is_mapped, [&](PageRange run) {
+        const os::PageOutcome outcome = tracker_.unmap(run);
+        if (first.is_ok()) first = outcome;
+        return true;
+    });
+    return first;
+}
+
+}  // namespace acp::dsm

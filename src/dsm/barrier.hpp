@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The barrier of shared pages of several nodes. It knows the order of the steps, and neither the
+// kernel nor the network: Tracker, Flusher and team::synchronize_with_leaders do them.
+//
+// After a barrier every rank reads what any rank wrote before it. Its steps:
+//   1. every rank   harvests the pages that it wrote into the node's set, and flushes groups of the
+//                   set to the pages' homes. It leaves groups that another rank is flushing to that
+//                   one, whose pass may have missed pages of this rank.   arrival of the node
+//   2. the leader   flushes what is left in the set, also of ranks that died. Takes the marks of
+//                   pages homed here (pages/sharers.hpp): each page that is marked for the first time
+//                   gets one notice, whether written or not.
+//   3. the leaders  exchange their notices.
+//   4. the leader   settles the page words and the homes from the notices of all nodes, alike on
+//                   each (pages/barrier_decision.hpp), and writes the runs to drop or to track.
+//                                                                          release of the node
+//   5. every rank   unmaps the dropped runs from its own mapping, and arms the tracked ones.
+// A rank leaves after its own step 5. A slower rank of the node may still have a dropped page mapped;
+// it touches the page only after its own step 5.
+//
+// Failures: if the flush of a rank fails, its node's notice says so, no node settles, and the barrier
+// fails on all ranks; the writes stay in the node's set, and the next barrier repeats them. A lost
+// rank breaks the team. The ranks may continue to read what they have.
+// Threads: one thread of each rank; its other threads do not touch the window during the call.
+// Tests: tests/conformance/dsm_test.cpp, dsm_random_test.cpp; the protocol: tests/unit/dsm/protocol_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/status.hpp"
+#include "dsm/flusher.hpp"
+#include "dsm/mapped_pages.hpp"
+#include "dsm/node_state.hpp"
+#include "dsm/tracker.hpp"
+#include "dsm/window.hpp"
+#include "team/collectives.hpp"
+
+#include "pages/barrier_decision.hpp"
+#include "pages/notices.hpp"
+
+namespace acp::dsm {
+
+class PageBarrier final : private team::LeaderMeeting, private WrittenPages {
+public:
+    //   tracker, mapped, flusher  outlive this
+    PageBarrier(const PageParts& parts, Tracker& tracker, MappedPages<>& mapped, Flusher& flusher);
+
+    // In a call on the team of all ranks. Returns false if the team is broken.
+    //   status  the result, if the team is not broken. Errors: peer, system and mismatch, on all
+    //           ranks alike
+    bool synchronize(team::Team& team, base::Status& status);
+
+private:
+    std::span<const char> notice() override;
+    void settle(std::span<const std::span<const char>> notices) override;
+    void add(PageRange pages) noexcept override;
+
+    base::Status write_back();
+    base::Code merge(std::span<const std::span<const char>> notices);
+    base::Status follow_fates();
+    os::PageOutcome follow(const pages::FateRun& run);
+    os::PageOutcome follow_words();
+    os::PageOutcome unmap(PageRange pages);
+
+    PageParts parts_;
+    Tracker& tracker_;
+    MappedPages<>& mapped_;
+    Flusher& flusher_;
+    pages::BarrierDecision<> decision_;
+    pages::NoticeMerger merger_;  // the leader's
+    std::vector<char> notice_;    // a code, then the notices
+};
+
+}  // namespace acp::dsm

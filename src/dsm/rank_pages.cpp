@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Start, allocations, and the end of a rank that touches a lost page.
+#include "dsm/rank_pages.hpp"
+
+#include <string>
+#include <utility>
+
+#include "node/segment.hpp"
+#include "os/log_line.hpp"
+#include "os/process.hpp"
+#include "os/standard_streams.hpp"
+#include "team/collectives.hpp"
+
+#include "operations/page_operations.hpp"
+
+namespace acp::dsm {
+
+namespace {
+
+using base::Result;
+using base::Status;
+
+TrackedMemory tracked_memory(const Window& window) noexcept {
+    return {window.tracked(0), window.page_count()};
+}
+
+NodeState<> state_of(const Window& window) noexcept {
+    return {reinterpret_cast<NodeState<>::Word*>(window.state()), window.page_count()};
+}
+
+}  // namespace
+
+// The leader of each node gives the pages their homes before a rank of any node leaves the call.
+class RankPages::Assignment final : public team::LeaderMeeting {
+public:
+    Assignment(const Window& window, PageRange pages, const pages::HomeRule& rule) noexcept
+        : window_(window), pages_(pages), rule_(rule) {}
+
+    std::span<const char> notice() override {
+        const pages::HomeTable<> homes = window_.homes();
+        homes.assign(pages_.first, pages_.count, rule_);
+        for (std::uint64_t i = 0; i < pages_.count; ++i) {
+            if (homes.home(pages_.first + i) == window_.node())
+                window_.page_words().become_home(pages_.first + i);
+        }
+        return {};
+    }
+
+    void settle(std::span<const std::span<const char>> /*notices*/) override {}
+
+private:
+    const Window& window_;
+    PageRange pages_;
+    const pages::HomeRule& rule_;
+};
+
+// No rank of any node uses the pages when the leaders have met.
+class RankPages::Release final : public team::LeaderMeeting {
+public:
+    Release(const WindowMemory& memory, NodeState<> node, PageRange pages) noexcept
+        : memory_(memory), node_(node), pages_(pages) {}
+
+    std::span<const char> notice() override { return {}; }
+
+    void settle(std::span<const std::span<const char>> /*notices*/) override {
+        const Window& window = memory_.window();
+        // By this rule a page has no home.
+        window.homes().assign(pages_.first, pages_.count,
+                              {pages::HomePolicy::first_touch, false, 1, 0});
+        for (std::uint64_t i = 0; i < pages_.count; ++i) {
+            window.page_words().lose_home(pages_.first + i, false);
+            window.page_words().invalidate(pages_.first + i);
+            window.sharers().clear(pages_.first + i);
+            window.clock().remove(pages_.first + i);
+        }
+        node_.forget(pages_);
+        memory_.clear(pages_);
+    }
+
+private:
+    const WindowMemory& memory_;
+    NodeState<> node_;
+    PageRange pages_;
+};
+
+RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory)
+    : gma_(gma),
+      memory_(memory),
+      mapped_(memory.window().page_count()),
+      node_(state_of(memory.window())),
+      peers_(gma),
+      link_(gma, memory.window()),
+      fetcher_(parts(), *this),
+      flusher_(parts(), operations::difference_code()),
+      service_(tracked_memory(memory.window()), mapped_, fetcher_) {}
+
+PageParts RankPages::parts() noexcept {
+    return {link_, peers_, memory_.window(), node_, gma_.space().slot()};
+}
+
+Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
+                                                    const WindowMemory& memory,
+                                                    TrackerKind kind) {
+    std::unique_ptr<RankPages> made(new RankPages(gma, memory));
+    auto tracker = Tracker::start(kind, tracked_memory(memory.window()), made->mapped_);
+    if (!tracker.is_ok()) return std::move(tracker).failure();
+    made->tracker_ = std::move(tracker).value();
+    if (Status status = made->service_.start(*made->tracker_); !status.is_ok()) return status;
+    made->barrier_ = std::make_unique<PageBarrier>(made->parts(), *made->tracker_, made->mapped_,
+                                                   made->flusher_);
+    return made;
+}
+
+bool RankPages::assign(team::Team& team,
+                       PageRange pages,
+                       const pages::HomeRule& rule,
+                       Status& status) {
+    // A fault beside the pages may have mapped them.
+    status = tracker_->unmap(pages).status();
+    Assignment assignment(memory_.window(), pages, rule);
+    return team::synchronize_with_leaders(team, assignment);
+}
+
+bool RankPages::release(team::Team& team, PageRange pages, Status& status) {
+    status = tracker_->unmap(pages).status();
+    Release release(memory_, node_, pages);
+    return team::synchronize_with_leaders(team, release);
+}
+
+Status RankPages::open(PageRange pages, bool is_written) {
+    Status status = fetcher_.fetch(pages);
+    if (status.is_ok() && is_written) node_.add_written(pages);
+    return status;
+}
+
+void RankPages::end(const Status& failure) noexcept {
+    node::Slot& slot = gma_.space().segment().slot(gma_.space().slot());
+    os::print_error(
+        "acp: rank %u: %.*s\nacp: the process ends, whatever ACP_ON_ERROR says: no "
+        "other node has the bytes that it would read\n",
+        static_cast<unsigned>(gma_.space().rank()), static_cast<int>(failure.message().size()),
+        failure.message().data());
+    // relaxed: read by the agent after the process has ended
+    slot.own_end.store(static_cast<std::uint32_t>(node::OwnEnd::by_error),
+                       std::memory_order_relaxed);
+    os::end_by_abort();
+}
+
+}  // namespace acp::dsm

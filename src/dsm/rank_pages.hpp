@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part that one rank has in the shared pages of several nodes: joins its mapping, its tracker and
+// its fault service with the fetcher, the flusher and the barrier, which know each other by roles
+// alone.
+// Collective calls run inside a call on the team of all ranks, by one thread of the rank, while its
+// other threads do not touch the window; they return false if the team is broken.
+// Tests: tests/conformance/dsm_test.cpp, dsm_random_test.cpp.
+#pragma once
+
+#include <memory>
+
+#include "base/status.hpp"
+#include "dsm/barrier.hpp"
+#include "dsm/fault_service.hpp"
+#include "dsm/fetcher.hpp"
+#include "dsm/flusher.hpp"
+#include "dsm/home_link.hpp"
+#include "dsm/mapped_pages.hpp"
+#include "dsm/node_state.hpp"
+#include "dsm/segment_peers.hpp"
+#include "dsm/tracker.hpp"
+#include "dsm/window_memory.hpp"
+#include "gma/gma.hpp"
+
+#include "pages/homes.hpp"
+
+namespace acp::dsm {
+
+class RankPages final : private PageLoss {
+public:
+    // The bytes of the window's state (WindowPlan).
+    [[nodiscard]] static constexpr std::uint64_t state_bytes(std::uint64_t pages) noexcept {
+        return NodeState<>::bytes(pages);
+    }
+
+    // Begins to track this rank's mapping: from now on a touched page is fetched.
+    //   gma, memory  outlive this
+    // Errors: as Tracker::start and FaultService::start.
+    static base::Result<std::unique_ptr<RankPages>> start(gma::Gma& gma,
+                                                          const WindowMemory& memory,
+                                                          TrackerKind kind);
+
+    // No thread of the rank touches the window while it ends.
+    ~RankPages() override = default;
+    RankPages(const RankPages&) = delete;
+    RankPages& operator=(const RankPages&) = delete;
+
+    // Collective. PageBarrier::synchronize.
+    bool synchronize(team::Team& team, base::Status& status) {
+        return barrier_->synchronize(team, status);
+    }
+
+    // Collective. The pages of a new allocation get their homes. status: system (the kernel refuses
+    // to unmap the pages).
+    bool assign(team::Team& team,
+                PageRange pages,
+                const pages::HomeRule& rule,
+                base::Status& status);
+
+    // Collective. The pages of a freed allocation become zero, and are nobody's. status: as above.
+    bool release(team::Team& team, PageRange pages, base::Status& status);
+
+    // The plain mapping has the pages; writes to it until the next barrier are sent to their homes.
+    // Errors: as PageFetcher::fetch.
+    base::Status open(PageRange pages, bool is_written);
+
+    [[nodiscard]] const FetchCounts& fetches() const noexcept { return fetcher_.counts(); }
+
+    [[nodiscard]] const PageFaultCounters& faults() const noexcept { return service_.counters(); }
+
+    [[nodiscard]] TrackerKind kind() const noexcept { return tracker_->kind(); }
+
+private:
+    class Assignment;
+    class Release;
+
+    RankPages(gma::Gma& gma, const WindowMemory& memory);
+
+    void end(const base::Status& failure) noexcept override;
+    [[nodiscard]] PageParts parts() noexcept;
+
+    gma::Gma& gma_;
+    const WindowMemory& memory_;
+    MappedPages<> mapped_;
+    NodeState<> node_;
+    SegmentPeers peers_;
+    GmaHomeLink link_;
+    PageFetcher fetcher_;
+    Flusher flusher_;
+    std::unique_ptr<Tracker> tracker_;
+    FaultService service_;  // ends before the tracker
+    std::unique_ptr<PageBarrier> barrier_;
+};
+
+}  // namespace acp::dsm
