@@ -8,6 +8,7 @@
 #include "api/boundary.hpp"
 #include "api/ends.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "base/format.hpp"
 #include "gma/commands.hpp"
 #include "message/channels.hpp"
@@ -57,6 +58,7 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
     if (buffer == nullptr && bytes != 0) {
         return {Code::argument, "buf is NULL, and size is " + std::to_string(bytes)};
     }
+    if (Status status = api::refuse_shared("buf", buffer, bytes); !status.is_ok()) return status;
     if (bytes >= bytes_max) {
         return {Code::argument, "size " + std::to_string(bytes) + " is not below 2^61"};
     }
@@ -73,6 +75,8 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
 // The channels, or nullptr also for an invalid buffer.
 [[gnu::always_inline]] inline Channels* short_way_for(const void* buf, size_t size) noexcept {
     if (size >= bytes_max || (buf == nullptr && size != 0)) [[unlikely]]
+        return nullptr;
+    if (api::is_in_shared_range(buf)) [[unlikely]]
         return nullptr;
     return channels_at_hand();
 }
@@ -215,7 +219,7 @@ acp_ch_t acp_create_ch(int sender, int receiver) {
 acp_request_t acp_nbsend_ch(acp_ch_t ch, const void* buf, size_t size) {
     Channels* const channels = channels_at_hand();
     Channels::BellWord* bell = nullptr;
-    if (channels == nullptr || buf == nullptr ||
+    if (channels == nullptr || buf == nullptr || api::is_in_shared_range(buf) ||
         channels->send_line(number_of(ch), buf, size, bell) != SendAttempt::sent) [[unlikely]]
         return begin_send(ch, buf, size, bell);
     return handle_of<acp_request_t>(Channels::ended_at_once(0));
@@ -224,7 +228,7 @@ acp_request_t acp_nbsend_ch(acp_ch_t ch, const void* buf, size_t size) {
 acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size) {
     Channels* const channels = channels_at_hand();
     std::uint64_t length = 0;
-    if (channels == nullptr || buf == nullptr ||
+    if (channels == nullptr || buf == nullptr || api::is_in_shared_range(buf) ||
         channels->receive_line(number_of(ch), {static_cast<char*>(buf), size}, 1, length) !=
             LineTaken::taken) {
         return begin_receive(ch, buf, size);
@@ -300,7 +304,7 @@ int acp_test_ch(acp_request_t request, size_t* size) {
 int acp_send_ch(acp_ch_t ch, const void* buf, size_t size) {
     Channels* const channels = channels_at_hand();
     Channels::BellWord* bell = nullptr;
-    if (channels == nullptr || buf == nullptr ||
+    if (channels == nullptr || buf == nullptr || api::is_in_shared_range(buf) ||
         channels->send_line(number_of(ch), buf, size, bell) != SendAttempt::sent) [[unlikely]]
         return send_any(ch, buf, size, bell);
     return 0;
@@ -311,7 +315,7 @@ size_t acp_recv_ch(acp_ch_t ch, void* buf, size_t size) {
     constexpr int looks = Channels::looks_at_once;
     std::uint64_t length = 0;
     auto taken = LineTaken::another;
-    if (channels != nullptr && buf != nullptr) [[likely]] {
+    if (channels != nullptr && buf != nullptr && !api::is_in_shared_range(buf)) [[likely]] {
         taken =
             channels->receive_line(number_of(ch), {static_cast<char*>(buf), size}, looks, length);
     }

@@ -10,6 +10,7 @@
 #include "api/boundary.hpp"
 #include "api/ends.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "api/team_calls.hpp"
 #include "base/format.hpp"
 #include "exchange/grid_halo.hpp"
@@ -119,23 +120,30 @@ acp_pattern_t acp_create_pattern(acp_team_t team) {
 }
 
 int acp_add_send_pattern(acp_pattern_t pattern, int shift, const void* source, size_t size) {
-    return add_to("acp_add_send_pattern", pattern,
-                  [&](Pattern& to) { return to.add_send(shift, source, size); });
+    return add_to("acp_add_send_pattern", pattern, [&](Pattern& to) -> Status {
+        Status status = api::refuse_shared("source", source, size);
+        return status.is_ok() ? to.add_send(shift, source, size) : std::move(status);
+    });
 }
 
 int acp_add_recv_pattern(acp_pattern_t pattern, int shift, void* target, size_t size) {
-    return add_to("acp_add_recv_pattern", pattern,
-                  [&](Pattern& to) { return to.add_receive(shift, target, size); });
+    return add_to("acp_add_recv_pattern", pattern, [&](Pattern& to) -> Status {
+        Status status = api::refuse_shared("target", target, size);
+        return status.is_ok() ? to.add_receive(shift, target, size) : std::move(status);
+    });
 }
 
 int acp_add_copy_pattern(acp_pattern_t pattern, acp_ga_t target, const void* source, size_t size) {
-    return add_to("acp_add_copy_pattern", pattern, [&](Pattern& to) {
+    return add_to("acp_add_copy_pattern", pattern, [&](Pattern& to) -> Status {
+        if (Status status = api::refuse_shared("source", source, size); !status.is_ok())
+            return status;
         return to.add_copy(library().gma->space(), target, source, size);
     });
 }
 
 int acp_add_halo_pattern(acp_pattern_t pattern, void* array, const acp_grid_t* grid) {
     return add_to("acp_add_halo_pattern", pattern, [&](Pattern& to) -> Status {
+        if (api::is_in_shared_range(array)) return api::in_shared_range("array");
         auto shape = shape_of(grid);
         return shape.is_ok() ? to.add_halo(shape.value(), array) : std::move(shape).failure();
     });
@@ -147,6 +155,8 @@ int acp_add_alltoallv_pattern(acp_pattern_t pattern,
                               void* target,
                               const acp_neighbours_t* from) {
     return add_to("acp_add_alltoallv_pattern", pattern, [&](Pattern& added_to) -> Status {
+        if (api::is_in_shared_range(source)) return api::in_shared_range("source");
+        if (api::is_in_shared_range(target)) return api::in_shared_range("target");
         auto sent = pieces_of("to", to);
         if (!sent.is_ok()) return std::move(sent).failure();
         auto received = pieces_of("from", from);

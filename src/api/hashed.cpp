@@ -74,6 +74,8 @@ Status check(const ContainerName& name, BatchKind kind, std::span<const acp_entr
         if (has_value && entry.value == nullptr && entry.value_size != 0) {
             return {Code::argument, "entry " + std::to_string(i) + ": the value is NULL"};
         }
+        if (Status status = check_shared(entry); !status.is_ok())
+            return std::move(status).within("entry " + std::to_string(i));
         if (data::is_too_long(bytes_at(entry.key, entry.key_size)) ||
             (stores && data::is_too_long(bytes_at(entry.value, entry.value_size)))) {
             return std::move(data::too_long()).within("entry " + std::to_string(i));

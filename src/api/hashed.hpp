@@ -13,6 +13,7 @@
 
 #include "api/boundary.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "base/format.hpp"
 #include "data/hashed.hpp"
 #include "data/hashed_batch.hpp"
@@ -197,6 +198,8 @@ template <typename T, typename Handle, typename Body>
             if (key.data() == nullptr && !key.empty()) [[unlikely]] {
                 return base::Status(base::Code::argument, "the key is NULL");
             }
+            if (auto status = refuse_shared("the key", key.data(), key.size()); !status.is_ok())
+                return status;
             return body(hashed, name);
         },
         [&] { return ", key of " + base::in_bytes(key.size()); });
@@ -254,7 +257,7 @@ Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, 
         return false;
     if ((key.size() | value_size) > most) [[unlikely]]
         return false;
-    return key.data() != nullptr || key.empty();
+    return (key.data() != nullptr || key.empty()) && !is_in_shared_range(key.data());
 }
 
 // Finds the table of a key by the calling thread's view of the container, or by a copy of its
@@ -318,6 +321,8 @@ template <typename Handle, typename Visit>
         return data::TableViews::Found::unknown;
     if (key.size() - 1 >= most || key.data() == nullptr) [[unlikely]]
         return data::TableViews::Found::unknown;
+    if (is_in_shared_range(key.data())) [[unlikely]]
+        return data::TableViews::Found::unknown;
     return table_views_at_hand->find(hashed_epoch, name_of(handle), key, tables, visit);
 }
 
@@ -340,7 +345,15 @@ int destroy(const char* call, const Handle& handle) noexcept {
                                                                        std::size_t size) {
     if (value == nullptr && size != 0)
         return base::Status(base::Code::argument, "the value is NULL");
+    if (auto status = refuse_shared("the value", value, size); !status.is_ok()) return status;
     return bytes_at(value, size);
+}
+
+// The key and the value of an entry. Errors: unsupported.
+[[nodiscard]] inline base::Status check_shared(const acp_entry_t& entry) {
+    auto status = refuse_shared("the key", entry.key, entry.key_size);
+    return status.is_ok() ? refuse_shared("the value", entry.value, entry.value_size)
+                          : std::move(status);
 }
 
 [[nodiscard]] inline std::span<std::byte> room_at(void* pointer, std::size_t size) noexcept {
@@ -350,13 +363,15 @@ int destroy(const char* call, const Handle& handle) noexcept {
 // Whether a value can be copied to the caller's buffer: NULL is room for 0 bytes alone.
 [[nodiscard, gnu::always_inline]] inline bool is_room(const void* value,
                                                       const std::size_t* value_size) noexcept {
-    return value_size != nullptr && (value != nullptr || *value_size == 0);
+    return value_size != nullptr && (value != nullptr || *value_size == 0) &&
+           !is_in_shared_range(value);
 }
 
 // Room for a value. Errors: argument (is_room).
 [[nodiscard]] inline base::Result<std::span<std::byte>> room_of(void* value,
                                                                 const std::size_t* value_size) {
     if (is_room(value, value_size)) return room_at(value, *value_size);
+    if (value_size != nullptr && value != nullptr) return in_shared_range("the room for the value");
     return base::Status(base::Code::argument, value_size == nullptr
                                                   ? "value_size is NULL"
                                                   : "the room for the value is NULL");
@@ -381,6 +396,7 @@ std::int64_t call_many(const char* call,
         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<std::int64_t> {
             if (entries == nullptr && count != 0)
                 return base::Status(base::Code::argument, "entries is NULL");
+            if (is_in_shared_range(entries)) return in_shared_range("entries");
             constexpr std::size_t bytes_most = std::numeric_limits<std::ptrdiff_t>::max();
             if (count > bytes_most / sizeof(acp_entry_t))
                 return base::Status(base::Code::argument, "no array has so many entries");

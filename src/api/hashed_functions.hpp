@@ -79,6 +79,9 @@ std::int64_t scan(const char* call,
                 return base::Status(base::Code::argument, "entries is NULL");
             if (room.data() == nullptr && !room.empty())
                 return base::Status(base::Code::argument, "room is NULL");
+            if (is_in_shared_range(entries.data())) return in_shared_range("entries");
+            if (auto status = refuse_shared("room", room.data(), room.size()); !status.is_ok())
+                return status;
             const Scope scope = from.is_local != 0 ? Scope::local : Scope::all;
             EntryPlace at = place_of(from);
             std::size_t next = 0;

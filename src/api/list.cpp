@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/list.h>: single elements, iterators and properties of lists.
 #include "api/list_calls.hpp"
+#include "api/shared_range.hpp"
 #include "message/request.hpp"
 
 #include <acp/list.h>
@@ -18,6 +19,7 @@ base::Result<data::Lists::Element> element_of(const void* pointer, std::size_t b
         return base::Status(base::Code::argument,
                             "ptr is NULL, and size is " + std::to_string(bytes));
     }
+    if (auto status = refuse_shared("ptr", pointer, bytes); !status.is_ok()) return status;
     return data::Lists::Element{
         pointer, bytes,
         library().gma->space().segment().process_of(static_cast<std::uint32_t>(rank))};
@@ -51,6 +53,7 @@ Result<Lists::Taken> take_end(
     if (ptr == nullptr && size != 0) {
         return Status(base::Code::argument, "ptr is NULL, and size is " + std::to_string(size));
     }
+    if (Status status = api::refuse_shared("ptr", ptr, size); !status.is_ok()) return status;
     return is_front ? lists.take_first(list.ga, ptr, size) : lists.take_last(list.ga, ptr, size);
 }
 
@@ -205,6 +208,8 @@ int64_t acp_read_list(acp_list_it_t it, void* ptr, size_t size) {
                 return Status(base::Code::argument,
                               "ptr is NULL, and size is " + std::to_string(size));
             }
+            if (Status status = api::refuse_shared("ptr", ptr, size); !status.is_ok())
+                return status;
             auto bytes = lists.read(place_of(it), ptr, size);
             if (!bytes.is_ok()) return std::move(bytes).failure();
             return static_cast<int64_t>(bytes.value());

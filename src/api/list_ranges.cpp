@@ -4,6 +4,7 @@
 #include <span>
 
 #include "api/list_calls.hpp"
+#include "api/shared_range.hpp"
 
 #include <acp/list.h>
 
@@ -106,6 +107,7 @@ int acp_remove_list(acp_list_t list, const void* ptr, size_t size) {
         if (ptr == nullptr && size != 0) {
             return {Code::argument, "ptr is NULL, and size is " + std::to_string(size)};
         }
+        if (Status status = api::refuse_shared("ptr", ptr, size); !status.is_ok()) return status;
         return algorithms.remove(list.ga, {static_cast<const std::byte*>(ptr), size});
     });
 }

@@ -52,6 +52,8 @@ template <typename... It>
     const Bytes key = bytes_at(entry.key, entry.key_size);
     const Bytes value = bytes_at(entry.value, entry.value_size);
     if (value.data() == nullptr && !value.empty()) return false;
+    if (api::is_in_shared_range(value.data())) [[unlikely]]
+        return false;
     return api::run_at_once(map, key, value.size(), result, it...,
                             [&](const data::TablePlace& place) {
                                 return data::putting(place, {key, value, mode, {}});

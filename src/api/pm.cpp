@@ -7,6 +7,7 @@
 #include "api/boundary.hpp"
 #include "api/fatal.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "base/format.hpp"
 #include "gma/commands.hpp"
 
@@ -359,6 +360,8 @@ int acp_before_select_pm(acp_pm_t pm, int* descriptor) {
 int acp_lock_pm(acp_pm_t pm, void* address, size_t size, acp_ga_t* first) {
     return run("acp_lock_pm", pm, [&](auto& /*context*/) -> Result<int> {
         if (first == nullptr) return Status(Code::argument, "first is NULL");
+        if (Status status = api::refuse_shared("address", address, size); !status.is_ok())
+            return status;
         auto locked = library().contexts->registrations().lock(address, size);
         if (!locked.is_ok()) return std::move(locked).failure();
         *first = locked.value();

@@ -3,6 +3,7 @@
 #include "api/boundary.hpp"
 #include "api/check.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "gma/inline_access.hpp"
 #include "message/signalled_put.hpp"
 
@@ -14,6 +15,14 @@ using namespace acp;  // NOLINT(google-build-using-namespace): the boundary name
 using api::Gravity;
 
 constexpr auto plain = memory::HazardFence::compiler;
+
+// Shared pages are used in the plain mapping. Returns false if that cannot be done.
+bool open_end(const char* call, gma::LocalEnds::End& end) {
+    if (!api::is_in_shared_range(end.memory)) [[likely]]
+        return true;
+    return api::open_pointer(call, end.memory, end.bytes,
+                             end.is_get ? api::PointerUse::written : api::PointerUse::read);
+}
 
 // Issues a command that the inline path has declined.
 //   issue  what to call when the library is in use
@@ -34,10 +43,12 @@ template <bool is_get>
                                             char* pointer,
                                             std::size_t bytes,
                                             acp_handle_t order) noexcept {
-    return issue_long(is_get ? "acp_get" : "acp_put", order, [=](gma::Gma& gma) {
-        const gma::PointerCopy copy{address,
-                                    {pointer, bytes, is_get},
-                                    is_get ? memory::IssuedBy::get : memory::IssuedBy::put};
+    constexpr const char* call = is_get ? "acp_get" : "acp_put";
+    return issue_long(call, order, [=](gma::Gma& gma) {
+        gma::PointerCopy copy{address,
+                              {pointer, bytes, is_get},
+                              is_get ? memory::IssuedBy::get : memory::IssuedBy::put};
+        if (!open_end(call, copy.end)) return gma::handle_null;
         if (api::is_checking()) api::check_overlap(gma.space(), copy);
         return gma.issue_pointer(copy, static_cast<gma::Handle>(order));
     });
@@ -75,7 +86,8 @@ template <bool is_get>
                                            std::size_t bytes,
                                            acp_handle_t order) noexcept {
     return issue_long("acp_put_copied", order, [=](gma::Gma& gma) {
-        const gma::PointerCopy copy{address, {pointer, bytes, false}, memory::IssuedBy::put_copied};
+        gma::PointerCopy copy{address, {pointer, bytes, false}, memory::IssuedBy::put_copied};
+        if (!open_end("acp_put_copied", copy.end)) return gma::handle_null;
         if (api::is_checking()) api::check_overlap(gma.space(), copy);
         return gma.issue_pointer(copy, static_cast<gma::Handle>(order));
     });
@@ -103,11 +115,13 @@ char* as_end(const void* source) noexcept {
                                               const gma::Signal& signal,
                                               acp_handle_t order) noexcept {
     return issue_long("acp_put_signal", order, [&](gma::Gma& gma) {
+        gma::PointerCopy opened = put;
+        if (!open_end("acp_put_signal", opened.end)) return gma::handle_null;
         if (api::is_checking()) {
-            api::check_overlap(gma.space(), put);
-            api::check_signal(gma.space(), put, signal);
+            api::check_overlap(gma.space(), opened);
+            api::check_signal(gma.space(), opened, signal);
         }
-        return message::issue_signalled(gma, put, signal, static_cast<gma::Handle>(order));
+        return message::issue_signalled(gma, opened, signal, static_cast<gma::Handle>(order));
     });
 }
 

@@ -29,6 +29,8 @@ inline acp_handle_t start(const char* call,
             if (reply == nullptr) return base::Status(base::Code::argument, "reply is NULL");
             if (entry->key == nullptr && entry->key_size != 0)
                 return base::Status(base::Code::argument, "the key is NULL");
+            if (is_in_shared_range(reply)) return in_shared_range("reply");
+            if (auto status = check_shared(*entry); !status.is_ok()) return status;
             return start_call(hashed, name, kind, *entry, *reply);
         });
 }

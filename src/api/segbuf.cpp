@@ -7,6 +7,7 @@
 #include "api/boundary.hpp"
 #include "api/ends.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "base/format.hpp"
 #include "gma/commands.hpp"
 #include "message/segbufs.hpp"
@@ -90,6 +91,7 @@ acp_segbuf_t create(
         const auto make = [&]() -> Result<acp_segbuf_t> {
             auto partner = process_of(other, rank);
             if (!partner.is_ok()) return std::move(partner).failure();
+            if (api::is_in_shared_range(ring.buffer)) return api::in_shared_range("buf");
             auto made = library().segbufs->make(partner.value(), side, ring);
             if (!made.is_ok()) return std::move(made).failure();
             return handle_of<acp_segbuf_t>(made.value());

@@ -9,6 +9,7 @@
 
 #include "api/boundary.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "base/format.hpp"
 #include "data/sequence_algorithms.hpp"
 #include "gma/commands.hpp"
@@ -34,7 +35,7 @@ data::SequenceName sequence_of(const SequenceCall& call, acp_ga_t address) noexc
 }
 
 Status check_bytes(const void* memory, std::uint64_t bytes) {
-    if (memory != nullptr || bytes == 0) return {};
+    if (memory != nullptr || bytes == 0) return refuse_shared("ptr", memory, bytes);
     return {Code::argument, "the pointer is NULL and the size is not 0"};
 }
 

@@ -3,7 +3,10 @@
 #include "api/shared_range.hpp"
 
 #include <string>
+#include <utility>
 
+#include "api/boundary.hpp"
+#include "api/fatal.hpp"
 #include "api/library.hpp"
 
 namespace acp::api {
@@ -28,15 +31,20 @@ base::Status in_shared_range(const char* name) {
                 "acp_put and acp_get do, and copies to other memory"};
 }
 
-base::Result<char*> plain_pointer(void* pointer, std::uint64_t bytes, PointerUse use) {
-    if (refuse_shared("", pointer, bytes).is_ok()) return static_cast<char*>(pointer);
+bool open_pointer(const char* call, char*& pointer, std::uint64_t bytes, PointerUse use) {
+    if (refuse_shared("", pointer, bytes).is_ok()) return true;
     dsm::SharedPages& pages = *library().shared_pages;
-    const bool is_inside =
-        pages.window().has(pointer) && pages.window().has(static_cast<char*>(pointer) + bytes - 1);
-    if (!is_inside || bytes > pages.window().bytes()) {
-        return base::Status(base::Code::argument, "only a part of the range lies in shared pages");
+    const bool is_inside = bytes <= pages.window().bytes() && pages.window().has(pointer) &&
+                           pages.window().has(pointer + bytes - 1);
+    auto opened = is_inside ? pages.plain(pointer, bytes, use == PointerUse::written)
+                            : base::Status(base::Code::argument,
+                                           "only a part of the range lies in shared pages");
+    if (opened.is_ok()) {
+        pointer = opened.value();
+        return true;
     }
-    return pages.plain(static_cast<char*>(pointer), bytes, use == PointerUse::written);
+    tell(call, in_call(call, std::move(opened).failure()), true);
+    return false;
 }
 
 }  // namespace acp::api

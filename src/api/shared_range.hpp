@@ -51,11 +51,14 @@ extern constinit FaultingRange shared_range __attribute__((visibility("hidden"))
 // For a call that takes shared pages: what the program does with the memory that it gives.
 enum class PointerUse : std::uint8_t { read, written };
 
-// The pointer that a call uses in place of one into shared pages, whose pages it fetches: the same
-// bytes in the plain mapping, which raises no fault. Any other pointer is returned as it is. A call
-// that writes has to end before the next barrier of shared pages.
-// Errors: argument (only a part of the range lies in shared pages), peer (the home of a page is lost).
-[[nodiscard]] base::Result<char*> plain_pointer(void* pointer, std::uint64_t bytes, PointerUse use);
+// Replaces a pointer into shared pages, which are fetched, by one to the same bytes in the plain
+// mapping, which raises no fault. Any other pointer stays. A call that writes has to end before the
+// next barrier of shared pages. Returns false, and reports the call's failure, which may end the process:
+// argument (only a part of the range lies in allocated shared pages), peer (the home of a page is lost).
+[[nodiscard]] bool open_pointer(const char* call,
+                                char*& pointer,
+                                std::uint64_t bytes,
+                                PointerUse use);
 
 // The window is there, and is there no more. While no other thread uses it.
 void begin_shared_range(const dsm::Window& window) noexcept;

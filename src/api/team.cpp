@@ -93,7 +93,8 @@ Status check_notice(const void* notice, size_t size, const void* notices, const 
                                  std::to_string(ACP_NOTICE_BYTES) + " at most"};
     }
     if (notices == nullptr || sizes == nullptr) return {Code::argument, "notices or sizes is NULL"};
-    return api::check_buffer("notice", notice, size);
+    Status status = api::check_buffer("notices", notices, 1);
+    return status.is_ok() ? api::check_buffer("notice", notice, size) : std::move(status);
 }
 
 static_assert(ACP_NOTICE_BYTES == team::notice_bytes_max);

@@ -11,6 +11,7 @@
 #include "api/boundary.hpp"
 #include "api/fatal.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "os/cancellation.hpp"
 #include "team/teams.hpp"
 
@@ -39,9 +40,9 @@ inline acp_team_t team_of(team::TeamHandle number) noexcept {
 [[gnu::always_inline]] inline base::Status check_buffer(const char* name,
                                                         const void* buffer,
                                                         std::uint64_t bytes) {
-    if (buffer != nullptr || bytes == 0) [[likely]]
+    if ((buffer != nullptr && !is_in_shared_range(buffer)) || bytes == 0) [[likely]]
         return {};
-    return null_buffer(name, bytes);
+    return buffer == nullptr ? null_buffer(name, bytes) : in_shared_range(name);
 }
 
 // bytes becomes count * size.

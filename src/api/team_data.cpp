@@ -75,7 +75,11 @@ Status reduce(const Make& make,
         if (status.is_ok()) status = api::check_buffer("send", what.send, bytes);
         bool has_result = is_for_all || members.own() == static_cast<std::uint32_t>(what.root);
         if (what.call == CollectiveCall::exscan) has_result = members.own() != 0;
-        if (status.is_ok() && has_result) status = api::check_buffer("recv", what.receive, bytes);
+        if (status.is_ok()) {
+            // Refused alike on all members, also where the result does not go.
+            status = has_result ? api::check_buffer("recv", what.receive, bytes)
+                                : api::refuse_shared("recv", what.receive, bytes);
+        }
         return status;
     };
     const auto to = static_cast<std::uint32_t>(is_for_all ? 0 : what.root);

@@ -7,6 +7,7 @@
 #include "api/boundary.hpp"
 #include "api/check.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "base/format.hpp"
 #include "gma/word_waits.hpp"
 
@@ -39,6 +40,9 @@ base::Result<gma::AwaitedWord> word_of(const volatile void* place,
                                        acp_word_comparison_t comparison,
                                        std::uint64_t value) {
     if (place == nullptr) return refuse("the word is NULL");
+    if (auto status = api::refuse_shared("the word", const_cast<const void*>(place), bytes);
+        !status.is_ok())
+        return std::move(status).within("acp_wait_word");
     if (bytes > sizeof value || !std::has_single_bit(bytes)) {
         return refuse("a word has 1, 2, 4 or 8 bytes, not " + std::to_string(bytes));
     }

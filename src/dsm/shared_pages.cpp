@@ -184,6 +184,10 @@ Status SharedPages::synchronize() {
 Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_written) {
     if (rank_ == nullptr) return address;
     const PageRange pages = window().pages_of(address, bytes);
+    for (std::uint64_t i = 0; i < pages.count; ++i) {
+        if (window().homes().home(pages.first + i) == pages::no_node)
+            return Status(Code::argument, "the range leaves the allocations of shared pages");
+    }
     if (Status status = rank_->open(pages, is_written); !status.is_ok()) return status;
     return reinterpret_cast<char*>(window().plain(0).data()) + (address - window().tracked(0));
 }

@@ -67,7 +67,8 @@ public:
 
     // The bytes of a range of the window in the plain mapping, fetched if another node has them. What
     // is written there before the next barrier counts as written to the window.
-    // Errors: as PageFetcher::fetch.   bytes  1 or more, all in the window
+    // Errors: argument (a page lies in no allocation), and as PageFetcher::fetch.
+    //   bytes  1 or more, all in the window
     base::Result<char*> plain(char* address, std::uint64_t bytes, bool is_written);
 
     // The global address of a byte, in the memory of its home. It holds until the next barrier.
