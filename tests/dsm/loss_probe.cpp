@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two ranks, each a node: the second one kills itself, and the first one reads a page that it has, and
+// then one whose only bytes are gone.
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+
+#include <acp.h>
+
+#include "support/watchdog.hpp"
+
+int main(int argc, char** argv) {
+    acp::test::arm_watchdog(60, "dsm_loss_probe");
+    constexpr std::size_t page_words = 4096 / 8;
+    if (acp_init(&argc, &argv) != 0 || acp_init_dsm(64 * 4096) != 0) return 3;
+    auto* const words = static_cast<volatile std::uint64_t*>(acp_alloc_dsm(64 * 4096));
+    if (words == nullptr) return 3;
+    // The second node is the home of the second half.
+    volatile std::uint64_t* const kept = words + 40 * page_words;
+    volatile std::uint64_t* const lost = words + 48 * page_words;
+    if (acp_rank() == 1) {
+        *kept = 5;
+        *lost = 5;
+    }
+    // The first barrier behind a fetch, or the second one, drops the copy, for the home has not tracked
+    // its writes before.
+    for (int i = 0; i < 4; ++i) {
+        if (acp_barrier_dsm() != 0) return 3;
+        if (acp_rank() == 0 && *kept != 5) return 4;
+    }
+    if (acp_rank() == 1) raise(SIGKILL);
+    const bool is_refused = acp_barrier_dsm() != 0 && acp_errno() == ACP_ERR_PEER;
+    std::printf("the barrier was %s: %s\n", is_refused ? "refused" : "not refused",
+                acp_error_message());
+    std::printf("the copy has %d\n", static_cast<int>(*kept));
+    std::fflush(stdout);
+    return static_cast<int>(*lost);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program whose ranks write and read shared pages between barriers without end, until one of them
+// is killed. The barrier of every other rank then fails; it continues to read what it has, and leaves.
+// Where each rank is a node of its own, a killed one takes its pages away: no rank reads those of
+// others there.
+#include <cstdint>
+#include <cstdlib>
+
+#include <acp.h>
+
+#include "support/member_victim.hpp"
+#include "support/random.hpp"
+
+namespace acp::test {
+namespace {
+
+constexpr std::size_t words_of_rank = std::size_t{8} * 4096 / 8;
+
+class Worker : MemberVictim {
+public:
+    explicit Worker(MemberBoard& board) : MemberVictim(board) {}
+
+    int run() {
+        begin();
+        must(acp_init_dsm(member_ranks * words_of_rank * 8) == 0, "acp_init_dsm");
+        words_ = static_cast<std::uint64_t*>(acp_alloc_dsm(member_ranks * words_of_rank * 8));
+        must(words_ != nullptr, "acp_alloc_dsm");
+        if (!is_all_right()) return exit_status();
+        const bool is_lonely = number_of_nodes() == member_ranks;
+        Random random(static_cast<std::uint64_t>(acp_rank()));
+        std::uint64_t round = 0;
+        repeat_until_refused([&] {
+            ++round;
+            for (int i = 0; i < 20; ++i) own()[random.below(words_of_rank)] = round;
+            if (!is_lonely) read_others(random, round);
+            return acp_barrier_dsm() == 0;
+        });
+        must(acp_barrier_dsm() != 0, "a later barrier goes well");
+        must_be_refused();
+        must(own()[0] <= round, "its own page");
+        must(acp_finalize_dsm() != 0, "acp_finalize_dsm goes well");
+        acp_finalize();
+        return exit_status();
+    }
+
+private:
+    [[nodiscard]] std::uint64_t* own() const {
+        return words_ + static_cast<std::size_t>(acp_rank()) * words_of_rank;
+    }
+
+    // Another rank's word is written between barriers by its owner alone, and may be read in a race.
+    void read_others(Random& random, std::uint64_t round) {
+        for (int i = 0; i < 5; ++i) {
+            const volatile std::uint64_t& word = words_[random.below(member_ranks * words_of_rank)];
+            must(word <= round + 1, "a word that no rank has written");
+        }
+    }
+
+    [[nodiscard]] static int number_of_nodes() {
+        const char* const text = std::getenv("TEST_NODES");
+        return text == nullptr ? 1 : std::atoi(text);
+    }
+
+    std::uint64_t* words_ = nullptr;
+};
+
+}  // namespace
+}  // namespace acp::test
+
+int main(int argc, char** argv) {
+    return acp::test::run_victim<acp::test::MemberBoard, acp::test::Worker>(argc, argv,
+                                                                            "dsm_victim");
+}
