@@ -27,8 +27,8 @@ def run(*command, environment=None):
                           capture_output=True, timeout=WATCHDOG_S, check=False)
 
 
-def in_job(ranks, *arguments, environment=None):
-    return run(BIN / "acprun", "-n", ranks, "--starter-size", "4M", BIN / "acpbench", *arguments,
+def in_job(ranks, *arguments, environment=None, nodes=1):
+    return run(BIN / "acprun", "-n", ranks, "--nodes", nodes, "--starter-size", "4M", BIN / "acpbench", *arguments,
                environment=environment)
 
 
@@ -51,11 +51,11 @@ class Experiments(unittest.TestCase):
                 self.assertGreater(its["ratio"], 0)
         return written["rows"]
 
-    def quick(self, ranks, *arguments, environment=None):
+    def quick(self, ranks, *arguments, environment=None, nodes=1):
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/made/here.json"
             arguments = (*arguments, "--quick", "--json", path)
-            finished = in_job(ranks, *arguments, environment=environment) if ranks else \
+            finished = in_job(ranks, *arguments, environment=environment, nodes=nodes) if ranks else \
                 run(BIN / "acpbench", *arguments, environment=environment)
             return self.rows_from(finished, path)
 
@@ -115,8 +115,8 @@ class Experiments(unittest.TestCase):
         self.assertGreater(rows[0]["extra"]["mean_us"], 300)
 
     def test_laplace_is_compared_with_loops_on_private_memory(self):
-        for ranks in (1, 2, 3):
-            rows = self.quick(ranks, "laplace")
+        for ranks, nodes in ((1, 1), (2, 1), (3, 1), (2, 2), (4, 2)):
+            rows = self.quick(ranks, "laplace", nodes=nodes)
             self.assertEqual([(its["case"], its["ranks"]) for its in rows], [("shared pages", ranks)])
             self.assertEqual(rows[0]["yardstick"]["name"], "private memory")
             self.assertGreater(rows[0]["extra"]["speedup"], 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks of one node compute their rows
-// of one array and call acp_barrier_dsm after each step. The yardstick is the same loops on private
+// Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks compute their rows of one array
+// and call acp_barrier_dsm after each step. The yardstick is the same loops on private
 // memory, where each rank computes rows of its own without a barrier. The two alternate. At the end
 // rank 0 compares the shared array, bit by bit, with that of one process.
 #include <algorithm>
@@ -172,7 +172,6 @@ Row row_of(const Job& job,
 int run_laplace(const Call& call) {
     const Options& options = call.options;
     Job job(call.argc, call.argv, 1, std::string(call.usage));
-    job.need_one_node("laplace");
     const std::size_t width = options.is_quick ? 256 : 2048;
     const int steps = options.is_quick ? 10 : 50;
     auto laplace = std::make_unique<Laplace>(job, width, steps);
