@@ -27,15 +27,11 @@ BlockNumber find_directory(OwnedTables& owner, const DirectoryName& name) noexce
     return head.id == name.id ? block : 0;
 }
 
-Code MakeDirectory::check(const local::OperationCall<Input>& call,
-                          const local::OwnerShape& shape) noexcept {
-    if (call->head.bodies[0].tables > tables_max) return Code::argument;
-    return shape.heap_bytes != 0 ? Code::ok : Code::unsupported;
+bool MakeDirectory::check_fields(const Call& call) noexcept {
+    return call->head.bodies[0].tables <= tables_max;
 }
 
-Code MakeDirectory::run(Owner& owner,
-                        const local::OperationCall<Input>& call,
-                        local::OperationReply<Output>& reply) noexcept {
+Code MakeDirectory::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     DirectoryHead head = call->head;
     const std::uint64_t tables = head.bodies[0].tables;
     const std::uint64_t list_bytes = tables * sizeof(GlobalAddress);
@@ -65,16 +61,11 @@ Code DestroyDirectory::on(Owner& owner, BlockNumber directory) noexcept {
     return owner.tables().destroy_directory(directory) ? Code::ok : Code::stale;
 }
 
-Code MakeTableList::check(const local::OperationCall<Input>& call,
-                          const local::OwnerShape& shape) noexcept {
-    const bool is_sound = call->which < 2 && call->room >= 1 && call->room <= tables_max;
-    if (!is_sound) return Code::argument;
-    return shape.heap_bytes != 0 ? Code::ok : Code::unsupported;
+bool MakeTableList::check_fields(const Call& call) noexcept {
+    return call->which < 2 && call->room >= 1 && call->room <= tables_max;
 }
 
-Code MakeTableList::run(Owner& owner,
-                        const local::OperationCall<Input>& call,
-                        local::OperationReply<Output>& reply) noexcept {
+Code MakeTableList::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     const BlockNumber directory = find_directory(owner, call->name);
     if (directory == 0) return Code::stale;
     const std::uint64_t bytes = call->room * sizeof(GlobalAddress);

@@ -71,19 +71,10 @@ struct MadeDirectory {
 
 // Both bodies get lists with room for the tables of the first one; the operation sets list and
 // room, and the words of DirectoryStart.
-struct MakeDirectory {
+struct MakeDirectory : InHeapOperation<MakeDirectory, OwnedTables, DirectoryToMake, MadeDirectory> {
     static constexpr local::OperationName name{"directory.make", "making a container"};
-    using Owner = OwnedTables;
-    using Input = DirectoryToMake;
-    using Output = MadeDirectory;
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
-    static base::Code check(const local::OperationCall<Input>& call,
-                            const local::OwnerShape& shape) noexcept;
-    static base::Code run(Owner& owner,
-                          const local::OperationCall<Input>& call,
-                          local::OperationReply<Output>& reply) noexcept;
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 struct DirectoryName {
@@ -101,26 +92,15 @@ struct DirectoryName {
 // The base of operations on one directory: calls Operation::on(owner, directory) for the one that
 // the input names. Code stale: none of this identity is there.
 template <typename Operation>
-struct DirectoryOperation {
-    using Owner = OwnedTables;
-    using Input = DirectoryName;
-    using Output = local::Nothing;
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
-    static base::Code check(const local::OperationCall<Input>& /*call*/,
-                            const local::OwnerShape& shape) noexcept {
-        return shape.heap_bytes != 0 ? base::Code::ok : base::Code::unsupported;
-    }
-
-    static base::Code run(Owner& owner,
-                          const local::OperationCall<Input>& call,
-                          local::OperationReply<Output>& /*reply*/) noexcept {
+struct DirectoryOperation : InHeapOperation<Operation, OwnedTables, DirectoryName, local::Nothing> {
+    static base::Code run(OwnedTables& owner,
+                          const local::OperationCall<DirectoryName>& call,
+                          local::OperationReply<local::Nothing>& /*reply*/) noexcept {
         const table::BlockNumber found = find_directory(owner, call.input);
         return found != 0 ? Operation::on(owner, found) : base::Code::stale;
     }
 
-    static std::string places_of(const Input& input) { return container_named(input); }
+    static std::string places_of(const DirectoryName& input) { return container_named(input); }
 };
 
 // Counts as the first use of the directory.
@@ -148,19 +128,10 @@ struct MadeTableList {
 };
 
 // The separate list of a body, which is freed with the directory; makes it if there is none.
-struct MakeTableList {
+struct MakeTableList : InHeapOperation<MakeTableList, OwnedTables, TableListToMake, MadeTableList> {
     static constexpr local::OperationName name{"directory.list", "making a list of tables"};
-    using Owner = OwnedTables;
-    using Input = TableListToMake;
-    using Output = MadeTableList;
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
-    static base::Code check(const local::OperationCall<Input>& call,
-                            const local::OwnerShape& shape) noexcept;
-    static base::Code run(Owner& owner,
-                          const local::OperationCall<Input>& call,
-                          local::OperationReply<Output>& reply) noexcept;
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 
     static std::string places_of(const Input& input) { return container_named(input.name); }
 };

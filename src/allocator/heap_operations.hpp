@@ -47,7 +47,11 @@ public:
     OwnedHeap(const OwnedHeap&) = delete;
     OwnedHeap& operator=(const OwnedHeap&) = delete;
 
+    [[nodiscard]] const local::Space& space() const noexcept { return space_; }
+
     [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
+
+    [[nodiscard]] std::uint32_t process() const noexcept { return heap_.process(); }
 
     [[nodiscard]] std::uint32_t thread() const noexcept { return thread_; }
 
@@ -71,29 +75,37 @@ private:
     std::uint32_t thread_;
 };
 
-// The base of operations on a heap. Operation::check_fields(call), if there is one, checks the
-// fields of a request.
+// The base of operations on a heap or on what lies in it. Operation::check_fields(call), if there is
+// one, checks the fields of a request.
 template <typename Operation,
+          typename OwnerType,
           typename InputType,
           typename OutputType,
           std::uint32_t tail_bytes = 0,
-          std::uint32_t result_tail_bytes = 0>
-struct HeapOperation {
-    using Owner = OwnedHeap;
-    using Input = InputType;
-    using Output = OutputType;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = tail_bytes;
-    static constexpr std::uint32_t result_tail_max = result_tail_bytes;
-
-    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept {
+          std::uint32_t result_tail_bytes = 0,
+          typename TailType = local::Bytes>
+struct InHeapOperation : local::OperationTypes<OwnerType,
+                                               InputType,
+                                               OutputType,
+                                               tail_bytes,
+                                               result_tail_bytes,
+                                               TailType> {
+    static base::Code check(const local::OperationCall<InputType, TailType>& call,
+                            const local::OwnerShape& shape) noexcept {
         if constexpr (requires { Operation::check_fields(call); }) {
             if (!Operation::check_fields(call)) return base::Code::argument;
         }
         return shape.heap_bytes != 0 ? base::Code::ok : base::Code::unsupported;
     }
 };
+
+template <typename Operation,
+          typename Input,
+          typename Output,
+          std::uint32_t tail_bytes = 0,
+          std::uint32_t result_tail_bytes = 0>
+using HeapOperation =
+    InHeapOperation<Operation, OwnedHeap, Input, Output, tail_bytes, result_tail_bytes>;
 
 // The most blocks that one operation allocates or frees.
 inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(std::uint64_t) - 1;

@@ -70,14 +70,7 @@ std::string list_named(GlobalAddress list) {
     return "the list is " + base::hex(list);
 }
 
-Code MakeList::check(const local::OperationCall<Input>& /*call*/,
-                     const OwnerShape& shape) noexcept {
-    return shape.heap_bytes != 0 ? Code::ok : Code::unsupported;
-}
-
-Code MakeList::run(Owner& owner,
-                   const local::OperationCall<Input>& call,
-                   local::OperationReply<Output>& reply) noexcept {
+Code MakeList::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     BlockNumber made = 0;
     (void)owner.lists().with_room([&] {
         made = owner.lists()->make(call->maker);

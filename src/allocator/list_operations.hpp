@@ -9,12 +9,12 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 
 #include "local/typed_operation.hpp"
 
+#include "allocator/heap_operations.hpp"
 #include "allocator/node_lists.hpp"
 #include "list/lists.hpp"
 
@@ -32,21 +32,15 @@ inline constexpr std::uint32_t list_inline_max = 960;
 [[nodiscard]] std::string list_named(memory::GlobalAddress list);
 
 // The lists of one heap while an operation of the calling thread runs on them.
-class OwnedLists {
+class OwnedLists : private OwnedHeap {
 public:
     explicit OwnedLists(local::OperationContext& context) noexcept
-        : space_(context.space()),
-          own_heap_(std::in_place,
-                    space_.segment(),
-                    space_.slot_of(context.process()),
-                    context.hazards()),
-          heap_(*own_heap_),
-          lists_(heap_, context.thread()) {}
+        : OwnedHeap(context), lists_(heap(), thread()) {}
 
     //   heap    of a process of this node
     //   thread  the caller's number among the threads of its process
     OwnedLists(const local::Space& space, NodeHeap& heap, std::uint32_t thread) noexcept
-        : space_(space), heap_(heap), lists_(heap, thread) {}
+        : OwnedHeap(space, heap, thread), lists_(heap, thread) {}
 
     ~OwnedLists() = default;
     OwnedLists(const OwnedLists&) = delete;
@@ -54,11 +48,11 @@ public:
 
     [[nodiscard]] NodeLists& lists() noexcept { return lists_; }
 
-    [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
+    using OwnedHeap::heap;
 
     // The block of this heap at an address; 0: no list can begin there.
     [[nodiscard]] list::BlockNumber at(memory::GlobalAddress address) const noexcept {
-        return list_at(space_, heap_.process(), address);
+        return list_at(space(), process(), address);
     }
 
     // 0: no list is there.
@@ -68,20 +62,17 @@ public:
     }
 
     [[nodiscard]] memory::GlobalAddress address_of(list::BlockNumber block) const noexcept {
-        return space_.claimed_address(heap_.process(), node::heap_blocks) + list::offset_of(block);
+        return OwnedHeap::address_of(list::offset_of(block));
     }
 
     // The offset of a separate payload in this heap; no_block: it is in another heap.
     [[nodiscard]] heap::Offset apart_here(std::uint64_t apart) const noexcept {
-        return apart != 0 && process_of_apart(apart) == heap_.process()
+        return apart != 0 && process_of_apart(apart) == process()
                    ? list::offset_of(block_of_apart(apart))
                    : heap::no_block;
     }
 
 private:
-    const local::Space& space_;
-    std::optional<NodeHeap> own_heap_;
-    NodeHeap& heap_;
     NodeLists lists_;
 };
 
@@ -99,17 +90,12 @@ template <typename Operation,
           typename OutputType,
           std::uint32_t tail_bytes = 0,
           std::uint32_t result_tail_bytes = 0>
-struct ListOperation {
-    using Owner = OwnedLists;
+struct ListOperation
+    : local::OperationTypes<OwnedLists, InputType, OutputType, tail_bytes, result_tail_bytes> {
     using List = list::BlockNumber;
-    using Input = InputType;
-    using Output = OutputType;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = tail_bytes;
-    static constexpr std::uint32_t result_tail_max = result_tail_bytes;
 
-    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept {
+    static base::Code check(const local::OperationCall<InputType>& call,
+                            const local::OwnerShape& shape) noexcept {
         if (shape.heap_bytes == 0) return base::Code::unsupported;
         if constexpr (requires { Operation::check_fields(call, shape); }) {
             return Operation::check_fields(call, shape);
@@ -117,7 +103,9 @@ struct ListOperation {
         return base::Code::ok;
     }
 
-    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    static base::Code run(OwnedLists& owner,
+                          const local::OperationCall<InputType>& call,
+                          local::OperationReply<OutputType>& reply) noexcept {
         if constexpr (requires { reply->effect; }) {
             const List list = owner.at(call->list);
             if (list == 0) return base::Code::stale;
@@ -129,30 +117,21 @@ struct ListOperation {
         }
     }
 
-    static std::string places_of(const Input& input) { return list_named(input.list); }
+    static std::string places_of(const InputType& input) { return list_named(input.list); }
+};
+
+struct ListToMake {
+    std::uint64_t maker = NodeHeap::nobody;  // index of the process in the job
+};
+
+struct MadeList {
+    memory::GlobalAddress list = 0;  // 0: there is no room
 };
 
 // Makes an empty list, on loan to its maker until it is used (table/first_use.hpp).
-struct MakeList {
+struct MakeList : InHeapOperation<MakeList, OwnedLists, ListToMake, MadeList> {
     static constexpr local::OperationName name{"list.make", "making a list"};
-    using Owner = OwnedLists;
-
-    struct Input {
-        std::uint64_t maker = NodeHeap::nobody;  // index of the process in the job
-    };
-
-    struct Output {
-        memory::GlobalAddress list = 0;  // 0: there is no room
-    };
-
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
-    static base::Code check(const local::OperationCall<Input>& call,
-                            const local::OwnerShape& shape) noexcept;
-    static base::Code run(Owner& owner,
-                          const local::OperationCall<Input>& call,
-                          local::OperationReply<Output>& reply) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 struct ListInsert {

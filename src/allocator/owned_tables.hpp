@@ -57,16 +57,12 @@ using HeapTables = TablesOf<NodeTables>;
 class OwnedTables : private OwnedHeap, public HeapTables {
 public:
     explicit OwnedTables(local::OperationContext& context) noexcept
-        : OwnedHeap(context),
-          HeapTables(heap(), thread(), OwnedHeap::address_of(0)),
-          space_(context.space()) {}
+        : OwnedHeap(context), HeapTables(heap(), thread(), OwnedHeap::address_of(0)) {}
 
     //   heap    of a process of this node
     //   thread  the caller's number among the threads of its process
     OwnedTables(const local::Space& space, NodeHeap& heap, std::uint32_t thread) noexcept
-        : OwnedHeap(space, heap, thread),
-          HeapTables(heap, thread, OwnedHeap::address_of(0)),
-          space_(space) {}
+        : OwnedHeap(space, heap, thread), HeapTables(heap, thread, OwnedHeap::address_of(0)) {}
 
     ~OwnedTables() = default;
     OwnedTables(const OwnedTables&) = delete;
@@ -76,11 +72,8 @@ public:
 
     // The block of this heap at an address; 0: no table or directory can begin there.
     [[nodiscard]] table::BlockNumber at(memory::GlobalAddress address) noexcept {
-        return table_at(space_, heap().process(), address);
+        return table_at(space(), heap().process(), address);
     }
-
-private:
-    const local::Space& space_;
 };
 
 }  // namespace acp::allocator

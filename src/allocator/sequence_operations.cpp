@@ -103,28 +103,23 @@ std::string sequence_named(GlobalAddress address) {
 }
 
 BlockNumber OwnedSequences::find(const SequenceName& name) noexcept {
-    const BlockNumber found = sequence_at(space_, heap_.process(), name.address);
+    const BlockNumber found = sequence_at(space(), process(), name.address);
     return found != 0 && sequences_->is_one(found, name.kind) ? found : 0;
 }
 
 std::span<char> OwnedSequences::stage(const LentBlock& lent, std::uint64_t bytes) noexcept {
-    const std::uint32_t process = heap_.process();
-    const heap::Offset offset = offset_in_heap(space_, process, lent.address);
-    if (offset != heap::no_block) stage_.emplace(heap_, offset, lent.process);
-    const std::uint64_t usable = stage_ && stage_->is_there() ? heap_.usable_bytes(offset) : 0;
+    const heap::Offset offset = offset_of(lent.address);
+    if (offset != heap::no_block) stage_.emplace(heap(), offset, lent.process);
+    const std::uint64_t usable = stage_ && stage_->is_there() ? heap().usable_bytes(offset) : 0;
     if (usable < bytes || bytes == 0) return {};
-    return {space_.segment().claimed(space_.slot_of(process), node::heap_blocks) + offset, usable};
+    return {memory_of(offset), usable};
 }
 
-Code MakeSequence::check(const local::OperationCall<Input>& call,
-                         const local::OwnerShape& shape) noexcept {
-    if (!is_kind(call->kind)) return Code::argument;
-    return shape.heap_bytes != 0 ? Code::ok : Code::unsupported;
+bool MakeSequence::check_fields(const Call& call) noexcept {
+    return is_kind(call->kind);
 }
 
-Code MakeSequence::run(Owner& owner,
-                       const local::OperationCall<Input>& call,
-                       local::OperationReply<Output>& reply) noexcept {
+Code MakeSequence::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     BlockNumber made = 0;
     (void)owner.sequences().with_room([&] {
         made = owner.sequences()->make(call->kind, call->bytes, call->capacity, call->maker);

@@ -37,21 +37,15 @@ struct SequenceName {
 [[nodiscard]] std::string sequence_named(memory::GlobalAddress address);
 
 // The sequences of one heap while an operation of the calling thread runs on them.
-class OwnedSequences {
+class OwnedSequences : private OwnedHeap {
 public:
     explicit OwnedSequences(local::OperationContext& context) noexcept
-        : space_(context.space()),
-          own_heap_(std::in_place,
-                    space_.segment(),
-                    space_.slot_of(context.process()),
-                    context.hazards()),
-          heap_(*own_heap_),
-          sequences_(heap_, context.thread()) {}
+        : OwnedHeap(context), sequences_(heap(), thread()) {}
 
     //   heap    of a process of this node
     //   thread  the caller's number among the threads of its process
     OwnedSequences(const local::Space& space, NodeHeap& heap, std::uint32_t thread) noexcept
-        : space_(space), heap_(heap), sequences_(heap, thread) {}
+        : OwnedHeap(space, heap, thread), sequences_(heap, thread) {}
 
     ~OwnedSequences() = default;
     OwnedSequences(const OwnedSequences&) = delete;
@@ -62,79 +56,59 @@ public:
     // 0: no sequence of the kind is there.
     [[nodiscard]] table::BlockNumber find(const SequenceName& name) noexcept;
 
-    // The address of an offset in this heap.
-    [[nodiscard]] memory::GlobalAddress address_of(heap::Offset offset) const noexcept {
-        return space_.claimed_address(heap_.process(), node::heap_blocks) + offset;
-    }
+    using OwnedHeap::address_of;
 
     // The memory of a stage; empty: it is no block with room for the bytes, or not on loan.
     [[nodiscard]] std::span<char> stage(const LentBlock& lent, std::uint64_t bytes = 1) noexcept;
 
 private:
-    const local::Space& space_;
-    std::optional<NodeHeap> own_heap_;
-    NodeHeap& heap_;
     NodeSequences sequences_;
     std::optional<NodeHeap::Borrowed> stage_;
 };
 
 // The base of operations on one sequence: calls Operation::on(owner, sequence, call, reply) for the
-// sequence that the input names. Operation::check_fields(call), if there is one, checks the fields
-// of a request.
+// sequence that the input names.
 template <typename Operation,
           typename InputType,
           typename OutputType,
           std::uint32_t tail_bytes = 0,
           std::uint32_t result_tail_bytes = 0>
-struct SequenceOperation {
-    using Owner = OwnedSequences;
+struct SequenceOperation : InHeapOperation<Operation,
+                                           OwnedSequences,
+                                           InputType,
+                                           OutputType,
+                                           tail_bytes,
+                                           result_tail_bytes> {
     using Block = table::BlockNumber;
-    using Input = InputType;
-    using Output = OutputType;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = tail_bytes;
-    static constexpr std::uint32_t result_tail_max = result_tail_bytes;
 
-    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept {
-        if constexpr (requires { Operation::check_fields(call); }) {
-            if (!Operation::check_fields(call)) return base::Code::argument;
-        }
-        return shape.heap_bytes != 0 ? base::Code::ok : base::Code::unsupported;
-    }
-
-    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    static base::Code run(OwnedSequences& owner,
+                          const local::OperationCall<InputType>& call,
+                          local::OperationReply<OutputType>& reply) noexcept {
         const Block found = owner.find(call->name);
         return found != 0 ? Operation::on(owner, found, call, reply) : base::Code::stale;
     }
 
-    static std::string places_of(const Input& input) { return sequence_named(input.name.address); }
+    static std::string places_of(const InputType& input) {
+        return sequence_named(input.name.address);
+    }
+};
+
+struct SequenceToMake {
+    sequence::SequenceKind kind = sequence::SequenceKind::vector;
+    std::uint64_t bytes = 0;                 // length of the content
+    std::uint64_t capacity = 0;              // bytes
+    std::uint64_t maker = NodeHeap::nobody;  // index of the process in the job
+};
+
+struct MadeSequence {
+    memory::GlobalAddress address = 0;  // 0: there is no room
 };
 
 // Makes a sequence whose content is zero, on loan to its maker until it is used (table/first_use.hpp).
-struct MakeSequence {
+struct MakeSequence : InHeapOperation<MakeSequence, OwnedSequences, SequenceToMake, MadeSequence> {
     static constexpr local::OperationName name{"sequence.make", "making a vector or deque"};
-    using Owner = OwnedSequences;
-
-    struct Input {
-        sequence::SequenceKind kind = sequence::SequenceKind::vector;
-        std::uint64_t bytes = 0;                 // length of the content
-        std::uint64_t capacity = 0;              // bytes
-        std::uint64_t maker = NodeHeap::nobody;  // index of the process in the job
-    };
-
-    struct Output {
-        memory::GlobalAddress address = 0;  // 0: there is no room
-    };
-
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
-    static base::Code check(const local::OperationCall<Input>& call,
-                            const local::OwnerShape& shape) noexcept;
-    static base::Code run(Owner& owner,
-                          const local::OperationCall<Input>& call,
-                          local::OperationReply<Output>& reply) noexcept;
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 struct SequenceToDestroy {

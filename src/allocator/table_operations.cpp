@@ -87,18 +87,12 @@ std::string table_named(const TableName& name) {
     return "the table is " + base::hex(name.table);
 }
 
-Code MakeTable::check(const local::OperationCall<Input>& call,
-                      const local::OwnerShape& shape) noexcept {
-    if (call->may_grow > 1 || call->has_many > 1 || call->slots == 0 ||
-        call->slots > table_slots_max) {
-        return Code::argument;
-    }
-    return shape.heap_bytes != 0 ? Code::ok : Code::unsupported;
+bool MakeTable::check_fields(const Call& call) noexcept {
+    return call->may_grow <= 1 && call->has_many <= 1 && call->slots != 0 &&
+           call->slots <= table_slots_max;
 }
 
-Code MakeTable::run(Owner& owner,
-                    const local::OperationCall<Input>& call,
-                    local::OperationReply<Output>& reply) noexcept {
+Code MakeTable::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     BlockNumber made = 0;
     (void)owner.tables().with_room([&] {
         made = owner.tables()->make(

@@ -36,24 +36,18 @@ template <typename Operation,
           std::uint32_t tail_bytes = 0,
           std::uint32_t result_tail_bytes = 0,
           typename TailType = local::Bytes>
-struct TableOperation {
-    using Owner = OwnedTables;
+struct TableOperation : InHeapOperation<Operation,
+                                        OwnedTables,
+                                        InputType,
+                                        OutputType,
+                                        tail_bytes,
+                                        result_tail_bytes,
+                                        TailType> {
     using Block = table::BlockNumber;
-    using Input = InputType;
-    using Output = OutputType;
-    using Call = local::OperationCall<Input, TailType>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = tail_bytes;
-    static constexpr std::uint32_t result_tail_max = result_tail_bytes;
 
-    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept {
-        if constexpr (requires { Operation::check_fields(call); }) {
-            if (!Operation::check_fields(call)) return base::Code::argument;
-        }
-        return shape.heap_bytes != 0 ? base::Code::ok : base::Code::unsupported;
-    }
-
-    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    static base::Code run(OwnedTables& owner,
+                          const local::OperationCall<InputType, TailType>& call,
+                          local::OperationReply<OutputType>& reply) noexcept {
         const Block table = owner.at(call->name.table);
         if (table != 0 && owner.tables()->is_table(table, call->name.id)) [[likely]]
             return Operation::on(owner, table, call, reply);
@@ -64,7 +58,7 @@ struct TableOperation {
         return base::Code::stale;
     }
 
-    static std::string places_of(const Input& input) { return table_named(input.name); }
+    static std::string places_of(const InputType& input) { return table_named(input.name); }
 };
 
 inline constexpr std::uint64_t table_slots_max = std::uint64_t{1} << 32;
@@ -81,19 +75,10 @@ struct MadeTable {
     memory::GlobalAddress table = 0;  // 0: there is no room
 };
 
-struct MakeTable {
+struct MakeTable : InHeapOperation<MakeTable, OwnedTables, TableToMake, MadeTable> {
     static constexpr local::OperationName name{"table.make", "making a table"};
-    using Owner = OwnedTables;
-    using Input = TableToMake;
-    using Output = MadeTable;
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
-    static base::Code check(const local::OperationCall<Input>& call,
-                            const local::OwnerShape& shape) noexcept;
-    static base::Code run(Owner& owner,
-                          const local::OperationCall<Input>& call,
-                          local::OperationReply<Output>& reply) noexcept;
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 // A request that names a table and nothing else.

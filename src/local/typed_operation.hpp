@@ -173,6 +173,24 @@ private:
 // Rows that are no typed operations have the numbers below.
 inline constexpr std::uint32_t typed_numbers_first = 128;
 
+// The base of an operation: its declarations that follow from its types and from the limits of its
+// tails.
+template <typename OwnerType,
+          WireValue InputType,
+          WireValue OutputType,
+          std::uint32_t tail_bytes = 0,
+          std::uint32_t result_tail_bytes = 0,
+          typename TailType = Bytes>
+struct OperationTypes {
+    using Owner = OwnerType;
+    using Input = InputType;
+    using Output = OutputType;
+    using Call = OperationCall<Input, TailType>;
+    using Reply = OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = tail_bytes;
+    static constexpr std::uint32_t result_tail_max = result_tail_bytes;
+};
+
 // FNV-1a, so that the number depends on the identity alone, not on the order of the rows.
 [[nodiscard]] constexpr std::uint32_t number_of(std::string_view identity) noexcept {
     std::uint32_t hash = 2'166'136'261U;

@@ -53,16 +53,8 @@ static_assert(sizeof(LeasedPut) == 64);
 
 inline constexpr std::uint64_t leased_put_bytes_max = memory::invoke_bytes_max - sizeof(LeasedPut);
 
-struct TakeFreeLease {
+struct TakeFreeLease : local::OperationTypes<local::AddressedMemory, TakeLease, TakenLease> {
     static constexpr local::OperationName name{"lease.take", "the first message of a PM context"};
-    using Owner = local::AddressedMemory;
-    using Input = TakeLease;
-    using Output = TakenLease;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
     static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
@@ -70,16 +62,10 @@ struct TakeFreeLease {
 // The tail is the bytes to write. Codes besides those of OperationContext::find and alignment: stale
 // (the lease has a new holder), timeout (the owner is about to decide: retry later). Then nothing
 // was written.
-struct PutUnderLease {
+struct PutUnderLease
+    : local::
+          OperationTypes<local::AddressedMemory, LeasedPut, local::Nothing, leased_put_bytes_max> {
     static constexpr local::OperationName name{"lease.put", "a message of a PM context"};
-    using Owner = local::AddressedMemory;
-    using Input = LeasedPut;
-    using Output = local::Nothing;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = leased_put_bytes_max;
-    static constexpr std::uint32_t result_tail_max = 0;
-
     static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };

@@ -40,12 +40,12 @@ struct FoundLock {
     }
 };
 
-Code find(OwnedLocks& owner, std::uint64_t address, FoundLock& found) noexcept {
-    const Offset block = owner.heap().offset_of(address);
-    const std::uint64_t limit = owner.heap().heap().limit_bytes();
+Code find(allocator::OwnedHeap& owner, std::uint64_t address, FoundLock& found) noexcept {
+    const Offset block = owner.offset_of(address);
+    const std::uint64_t limit = owner.heap().limit_bytes();
     if (block == heap::no_block || block % alignof(Head) != 0 || block > limit - sizeof(Head))
         return Code::address;
-    auto* const head = reinterpret_cast<Head*>(owner.heap().memory_of(block));
+    auto* const head = reinterpret_cast<Head*>(owner.memory_of(block));
     // acquire: the lock is made; partner: MakeLock::run
     if (head->mark.load(std::memory_order_acquire) != mark_of_lock(address)) return Code::stale;
     const std::uint64_t places = head->places.load(std::memory_order_relaxed);
@@ -74,7 +74,9 @@ LockParty party_of(const LockCall& call) noexcept {
 }
 
 // Rings a waiter of this node that has the lock now; one of another node is left to the caller.
-void answer_with(const OwnedLocks& owner, const LockAnswer& answer, LockReply& reply) noexcept {
+void answer_with(const allocator::OwnedHeap& owner,
+                 const LockAnswer& answer,
+                 LockReply& reply) noexcept {
     reply.outcome = answer.outcome;
     reply.ticket = answer.ticket;
     reply.holder = answer.holder;
@@ -94,7 +96,7 @@ void answer_with(const OwnedLocks& owner, const LockAnswer& answer, LockReply& r
 
 // Runs step(lock, is_gone) on the lock of a call.
 template <typename Step>
-Code run_step(OwnedLocks& owner,
+Code run_step(allocator::OwnedHeap& owner,
               const LockCall& call,
               LockReply& reply,
               const Step& step) noexcept {
@@ -121,7 +123,8 @@ const LockCall& call_in(const LockTake& input) noexcept {
 }  // namespace
 
 template <typename InputType>
-Code LockOperation<InputType>::check(const Call& call, const local::OwnerShape& shape) noexcept {
+Code LockOperation<InputType>::check(const local::OperationCall<InputType>& call,
+                                     const local::OwnerShape& shape) noexcept {
     const LockCall& fields = call_in(call.input);
     if (shape.heap_bytes == 0) return Code::unsupported;
     const bool is_sound = fields.process < shape.procs &&
@@ -132,32 +135,29 @@ Code LockOperation<InputType>::check(const Call& call, const local::OwnerShape& 
 }
 
 template <typename InputType>
-std::string LockOperation<InputType>::places_of(const Input& input) {
+std::string LockOperation<InputType>::places_of(const InputType& input) {
     return "the lock is " + local::Space::range_name(call_in(input).lock, sizeof(Head));
 }
 
 template struct LockOperation<LockCall>;
 template struct LockOperation<LockTake>;
 
-Code MakeLock::check(const Call& call, const local::OwnerShape& shape) noexcept {
-    if (shape.heap_bytes == 0) return Code::unsupported;
-    return are_places(call->places) ? Code::ok : Code::argument;
+bool MakeLock::check_fields(const Call& call) noexcept {
+    return are_places(call->places);
 }
 
 Code MakeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
-    allocator::OwnedHeap& heap = owner.heap();
     const std::uint64_t bytes = bytes_of(call->places);
-    const Offset block =
-        heap.heap().allocate(heap.thread(), bytes, alignof(Head), allocator::BlockOwner::separate);
+    const Offset block = owner.heap().allocate(owner.thread(), bytes, alignof(Head),
+                                               allocator::BlockOwner::separate);
     if (block == heap::no_block) return Code::ok;
-    reply->lock = heap.address_of(block);
-    make_at(owner.heap().memory_of(block), reply->lock, call->places);
+    reply->lock = owner.address_of(block);
+    make_at(owner.memory_of(block), reply->lock, call->places);
     return Code::ok;
 }
 
-Code LockOfContainer::check(const Call& call, const local::OwnerShape& shape) noexcept {
-    if (shape.heap_bytes == 0) return Code::unsupported;
-    return are_places(call->places) ? Code::ok : Code::argument;
+bool LockOfContainer::check_fields(const Call& call) noexcept {
+    return are_places(call->places);
 }
 
 Code LockOfContainer::run(Owner& owner, const Call& call, Reply& reply) noexcept {
@@ -209,11 +209,9 @@ Code FreeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
             return answer;
         });
     if (code != Code::ok || reply->outcome != LockOutcome::released) return code;
-    allocator::OwnedHeap& heap = owner.heap();
-    const Offset block = heap.offset_of(call->lock);
-    reinterpret_cast<Head*>(owner.heap().memory_of(block))
-        ->mark.store(0, std::memory_order_relaxed);
-    (void)heap.heap().free(heap.thread(), block, allocator::BlockOwner::separate);
+    const Offset block = owner.offset_of(call->lock);
+    reinterpret_cast<Head*>(owner.memory_of(block))->mark.store(0, std::memory_order_relaxed);
+    (void)owner.heap().free(owner.thread(), block, allocator::BlockOwner::separate);
     return Code::ok;
 }
 

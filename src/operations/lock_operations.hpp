@@ -25,26 +25,6 @@ namespace acp::operations {
     return mark_of_locks ^ address;
 }
 
-// The heap of a lock while an operation of the calling thread runs on it.
-class OwnedLocks {
-public:
-    explicit OwnedLocks(local::OperationContext& context) noexcept
-        : space_(context.space()), heap_(context) {}
-
-    //   heap    of a process of this node
-    //   thread  the caller's number among the threads of its process
-    OwnedLocks(const local::Space& space, allocator::NodeHeap& heap, std::uint32_t thread) noexcept
-        : space_(space), heap_(space, heap, thread) {}
-
-    [[nodiscard]] const local::Space& space() const noexcept { return space_; }
-
-    [[nodiscard]] allocator::OwnedHeap& heap() noexcept { return heap_; }
-
-private:
-    const local::Space& space_;
-    allocator::OwnedHeap heap_;
-};
-
 // The answer of an operation on a lock.
 struct LockReply {
     sync::LockOutcome outcome = sync::LockOutcome::again;
@@ -79,17 +59,10 @@ struct LockTake {
 // The base of operations on a lock. Codes of a run: address (no place for a lock), stale (there is
 // none).
 template <typename InputType>
-struct LockOperation {
-    using Owner = OwnedLocks;
-    using Input = InputType;
-    using Output = LockReply;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
-    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
-    static std::string places_of(const Input& input);
+struct LockOperation : local::OperationTypes<allocator::OwnedHeap, InputType, LockReply> {
+    static base::Code check(const local::OperationCall<InputType>& call,
+                            const local::OwnerShape& shape) noexcept;
+    static std::string places_of(const InputType& input);
 };
 
 struct LockToMake {
@@ -100,17 +73,9 @@ struct MadeLock {
     std::uint64_t lock = 0;  // address; 0: there was no room
 };
 
-struct MakeLock {
+struct MakeLock : allocator::HeapOperation<MakeLock, LockToMake, MadeLock> {
     static constexpr local::OperationName name{"lock.make", "making a lock"};
-    using Owner = OwnedLocks;
-    using Input = LockToMake;
-    using Output = MadeLock;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
-    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static bool check_fields(const Call& call) noexcept;
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
@@ -121,17 +86,10 @@ struct ContainerLock {
 
 // The lock of the calls that move entries out of a hashed container, or into it; makes it if there
 // is none. It is freed with the container. Code stale: there is no such container.
-struct LockOfContainer {
+struct LockOfContainer
+    : allocator::InHeapOperation<LockOfContainer, allocator::OwnedTables, ContainerLock, MadeLock> {
     static constexpr local::OperationName name{"lock.of_container", "locking a container"};
-    using Owner = allocator::OwnedTables;
-    using Input = ContainerLock;
-    using Output = MadeLock;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
-    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static bool check_fields(const Call& call) noexcept;
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
     static std::string places_of(const Input& input);
 };

@@ -35,16 +35,10 @@ static_assert(page_patch_bytes_max >= pages::DifferenceParts::part_bytes_min);
 
 // The tail is the difference. Codes: argument (the tail is no difference), address (no such page in
 // a separate block).
-struct ApplyDifference {
+struct ApplyDifference
+    : local::
+          OperationTypes<allocator::OwnedHeap, PageToPatch, local::Nothing, page_patch_bytes_max> {
     static constexpr local::OperationName name{"dsm.apply", "sending writes to a shared page"};
-    using Owner = allocator::OwnedHeap;
-    using Input = PageToPatch;
-    using Output = local::Nothing;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = page_patch_bytes_max;
-    static constexpr std::uint32_t result_tail_max = 0;
-
     static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
     static std::string places_of(const Input& input);
@@ -69,16 +63,8 @@ struct MarkedPages {
 };
 
 // Codes: argument (a field is out of its range), address (the words are not in a separate block).
-struct MarkSharer {
+struct MarkSharer : local::OperationTypes<allocator::OwnedHeap, PagesToMark, MarkedPages> {
     static constexpr local::OperationName name{"dsm.mark", "a fetch of shared pages"};
-    using Owner = allocator::OwnedHeap;
-    using Input = PagesToMark;
-    using Output = MarkedPages;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = 0;
-    static constexpr std::uint32_t result_tail_max = 0;
-
     static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
     static std::string places_of(const Input& input);

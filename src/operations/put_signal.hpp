@@ -23,15 +23,9 @@ struct PutSignal {
 inline constexpr std::uint64_t put_signal_bytes_max = memory::invoke_bytes_max - sizeof(PutSignal);
 
 // The base of both. Codes of a run: alignment (of the word), and those of OperationContext::find.
-struct SignalOperation {
-    using Owner = local::AddressedMemory;
-    using Input = PutSignal;
-    using Output = local::Nothing;
-    using Call = local::OperationCall<Input>;
-    using Reply = local::OperationReply<Output>;
-    static constexpr std::uint32_t tail_max = put_signal_bytes_max;
-    static constexpr std::uint32_t result_tail_max = 0;
-
+struct SignalOperation
+    : local::
+          OperationTypes<local::AddressedMemory, PutSignal, local::Nothing, put_signal_bytes_max> {
     // run() checks both addresses before it writes.
     static base::Code check(const Call& /*call*/, const local::OwnerShape& /*shape*/) noexcept {
         return base::Code::ok;
