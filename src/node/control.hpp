@@ -201,7 +201,7 @@ static_assert(offsetof(Slot, door) == 64ULL * 4 && offsetof(Slot, rung) == 64ULL
 
 // Constants of the node. Writer: the segment's maker, before another process maps it.
 struct Shape {
-    std::uint64_t layout_hash = 0;  // of this header and of the build: all processes must agree
+    std::uint64_t layout_hash = 0;  // layout_hash() of the maker's build: all processes must agree
     std::uint32_t procs = 1;        // processes of the job
     // index of slot 0's process; indexes of a node are consecutive
     std::uint32_t first_process = 0;

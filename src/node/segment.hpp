@@ -75,9 +75,9 @@ inline constexpr std::uint64_t starter_bytes_max = 1ULL << 40;
 // fields that only it knows (machine_procs, job_id, on-failure).
 [[nodiscard]] Shape shape_for(const base::Config& config, std::uint32_t procs);
 
-// The hash that processes of a node must agree on: sizes, offsets and versions of all shared
-// structures. It is computed from the structures as the compiler lays them out: builds that differ
-// elsewhere, as in comments, are compatible.
+// The hash that processes of a node must agree on: sizes, offsets and versions of this layer's
+// structures in the segment, as the compiler lays them out. Builds that differ elsewhere, as in
+// comments, are compatible. Segment::check_ranges() compares what the layers above claim.
 [[nodiscard]] std::uint64_t layout_hash() noexcept;
 
 class Segment {
