@@ -50,14 +50,14 @@ struct NodeRank {
 class RankNode {
 public:
     explicit RankNode(std::uint32_t procs, std::uint64_t heap_bytes = 8 << 20) {
-        base::Config config;
-        config.starter_bytes = 1 << 16;
-        config.heap_bytes = heap_bytes;
-        auto made = node::Segment::create(node::shape_for(config, procs), claims::library_claims());
+        config_.starter_bytes = 1 << 16;
+        config_.heap_bytes = heap_bytes;
+        auto made =
+            node::Segment::create(node::shape_for(config_, procs), claims::library_claims());
         EXPECT_TRUE(made.is_ok()) << made.failure().message();
         segment_ = std::move(made).value();
         for (std::uint32_t slot = 0; slot < procs; ++slot)
-            ranks_.push_back(std::make_unique<NodeRank>(segment_, slot, config));
+            ranks_.push_back(std::make_unique<NodeRank>(segment_, slot, config_));
     }
 
     [[nodiscard]] NodeRank& operator[](std::uint32_t rank) { return *ranks_[rank]; }
@@ -70,6 +70,7 @@ public:
     void die(std::uint32_t rank) { node::mark_dead(segment_, rank, 9); }
 
 private:
+    base::Config config_;  // outlives the ranks, which refer to it
     node::Segment segment_;
     std::vector<std::unique_ptr<NodeRank>> ranks_;
 };

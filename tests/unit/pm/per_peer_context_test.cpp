@@ -3,6 +3,7 @@
 // the end of a buffer, a full buffer, destinations that are closed or dead, and refused memory.
 #include "pm/per_peer_context.hpp"
 
+#include <array>
 #include <new>
 
 #include "pm/waits.hpp"
@@ -28,18 +29,26 @@ protected:
     std::vector<PerPeerContext*> all_;
 };
 
+// All ranks send to all: the buffers of both directions between two ranks are neighbours.
 TEST_F(PerPeerContextTest, messages_arrive_whole_and_in_order_many_times_around_the_buffer) {
     constexpr std::uint64_t count = 300;
-    std::vector<std::uint64_t> sent(3);
-    std::vector<std::uint64_t> come(3);
-    while (come[0] + come[1] + come[2] < 3 * count) {
+    std::array<std::array<std::uint64_t, 3>, 3> sent{};
+    std::array<std::array<std::uint64_t, 3>, 3> come{};
+    for (std::uint64_t all = 0; all < 9 * count;) {
         for (std::uint32_t from = 0; from < 3; ++from) {
-            while (sent[from] < count && send(*all_[from], 1, text_of(from, sent[from])))
-                ++sent[from];
+            for (std::uint32_t to = 0; to < 3; ++to) {
+                std::uint64_t& number = sent[from][to];
+                while (number < count && send(*all_[from], to, text_of(3 * from + to, number)))
+                    ++number;
+            }
         }
-        while (const auto message = receive(*all_[1])) {
-            ASSERT_EQ(message->text, text_of(message->from, come[message->from]));
-            ++come[message->from];
+        for (std::uint32_t to = 0; to < 3; ++to) {
+            while (const auto message = receive(*all_[to])) {
+                std::uint64_t& number = come[message->from][to];
+                ASSERT_EQ(message->text, text_of(3 * message->from + to, number));
+                ++number;
+                ++all;
+            }
         }
     }
     EXPECT_FALSE(all_[1]->has_message());
