@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C++ owners of shared pages: what they own, what they throw, and vectors in shared pages.
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <acp/dsm.hpp>
+
+#include "support/ranked.hpp"
+
+namespace acp::test {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+struct Entry {
+    std::uint32_t rank = 0;
+    std::uint32_t number = 0;
+};
+
+struct Polymorphic {
+    virtual void call();
+};
+
+static_assert(dsm::is_shareable<double>);
+static_assert(dsm::is_shareable<Entry>);
+static_assert(dsm::is_shareable<int*>);
+static_assert(!dsm::is_shareable<std::vector<int>>);
+static_assert(!dsm::is_shareable<Polymorphic>);
+static_assert(!std::is_copy_constructible_v<dsm::array<int>>);
+static_assert(std::is_nothrow_move_constructible_v<dsm::array<int>>);
+
+class DsmCxxTest : public RankedTest {
+protected:
+    static std::uint64_t allocations() {
+        acp_stats_dsm_t stats;
+        EXPECT_EQ(acp_query_stats_dsm(&stats, sizeof stats), 0) << acp_error_message();
+        return stats.allocations;
+    }
+};
+
+TEST_F(DsmCxxTest, an_array_has_what_all_ranks_wrote_before_a_barrier) {
+    const dsm::pages shared(16 * page);
+    const auto ranks = static_cast<std::size_t>(procs_);
+    dsm::array<Entry> entries(ranks);
+    ASSERT_EQ(entries.size(), ranks);
+    entries[static_cast<std::size_t>(rank_)] = {static_cast<std::uint32_t>(rank_), 7};
+    dsm::barrier();
+    std::uint32_t expected = 0;
+    for (const Entry& entry : std::as_const(entries)) {
+        EXPECT_EQ(entry.rank, expected);
+        EXPECT_EQ(entry.number, 7U);
+        ++expected;
+    }
+    dsm::barrier();
+}
+
+TEST_F(DsmCxxTest, an_array_frees_its_elements_once_also_when_it_was_moved) {
+    const dsm::pages shared(16 * page);
+    {
+        dsm::array<int> first(1000);
+        int* const elements = first.data();
+        dsm::array<int> second(std::move(first));
+        EXPECT_EQ(second.data(), elements);
+        EXPECT_TRUE(first.empty());  // NOLINT(bugprone-use-after-move): stated for a moved array
+        dsm::array<int> third(10);
+        EXPECT_EQ(allocations(), 2U);
+        third = std::move(second);
+        EXPECT_EQ(third.data(), elements);
+        EXPECT_EQ(third.size(), 1000U);
+        EXPECT_EQ(allocations(), 1U);
+    }
+    EXPECT_EQ(allocations(), 0U);
+}
+
+TEST_F(DsmCxxTest, failures_are_thrown_with_their_code) {
+    const dsm::pages shared(4 * page);
+    try {
+        const dsm::array<char> large(5 * page);
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const dsm::error& error) {
+        EXPECT_EQ(error.code(), ACP_ERR_LIMIT);
+        EXPECT_NE(std::string(error.what()).find("acp_alloc_dsm"), std::string::npos)
+            << error.what();
+    }
+    EXPECT_THROW(dsm::array<double>(std::numeric_limits<std::size_t>::max() / 4),
+                 std::bad_array_new_length);
+    EXPECT_THROW(dsm::pages(4 * page), dsm::error);
+    std::vector<char, dsm::allocator<char>> vector;
+    EXPECT_THROW(vector.reserve(5 * page), std::bad_alloc);
+    EXPECT_EQ(acp_errno(), ACP_ERR_LIMIT);
+}
+
+TEST_F(DsmCxxTest, without_pages_each_call_throws) {
+    EXPECT_THROW(dsm::barrier(), dsm::error);
+    EXPECT_THROW(dsm::array<int>(1), dsm::error);
+    EXPECT_THROW(dsm::pages(0), dsm::error);
+}
+
+TEST_F(DsmCxxTest, a_vector_has_its_elements_in_shared_pages) {
+    const dsm::pages shared(16 * page);
+    const auto ranks = static_cast<std::size_t>(procs_);
+    {
+        std::vector<std::uint64_t, dsm::allocator<std::uint64_t>> numbers(ranks * 100);
+        for (std::size_t i = 0; i < 100; ++i) {
+            std::uint64_t& own = numbers[static_cast<std::size_t>(rank_) * 100 + i];
+            EXPECT_EQ(own, 0U);
+            own = i;
+        }
+        dsm::barrier();
+        EXPECT_EQ(std::accumulate(numbers.begin(), numbers.end(), std::uint64_t{0}), ranks * 4950);
+        dsm::barrier();
+        numbers.resize(2 * numbers.size());
+        dsm::barrier();
+        EXPECT_EQ(std::accumulate(numbers.begin(), numbers.end(), std::uint64_t{0}), ranks * 4950);
+        EXPECT_EQ(allocations(), 1U);
+    }
+    EXPECT_EQ(allocations(), 0U);
+}
+
+}  // namespace
+}  // namespace acp::test
