@@ -191,19 +191,6 @@ std::unique_ptr<datagram::KeyAgreement> CheckingSuite::make_agreement(datagram::
     return std::make_unique<CheckingAgreement>(std::bit_cast<std::uint64_t>(drawn));
 }
 
-datagram::MutableBytes CheckingSuite::take_secret_memory(std::size_t bytes) noexcept {
-    const std::size_t rounded = (bytes + 63) / 64 * 64;
-    auto* memory =
-        static_cast<std::byte*>(::operator new (rounded, std::align_val_t{64}, std::nothrow));
-    if (memory == nullptr) return {};
-    std::memset(memory, 0, rounded);
-    return {memory, bytes};
-}
-
-void CheckingSuite::give_back_secret_memory(datagram::MutableBytes memory) noexcept {
-    ::operator delete (memory.data(), std::align_val_t{64});
-}
-
 void CheckingSuite::derive(datagram::Bytes secret,
                            datagram::Bytes salt,
                            datagram::Bytes info,

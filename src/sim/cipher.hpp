@@ -12,6 +12,7 @@
 #include "base/random.hpp"
 #include "datagram/cipher.hpp"
 #include "sim/judge.hpp"
+#include "sim/unprotected_suite.hpp"
 
 namespace acp::sim {
 
@@ -32,7 +33,7 @@ private:
     std::uint64_t size_ = 0;
 };
 
-class CheckingSuite final : public datagram::CipherSuite {
+class CheckingSuite final : public UnprotectedSuite {
 public:
     // Both arguments must outlive the suite and what it makes.
     CheckingSuite(NonceLedger& ledger, Judge& judge) noexcept : ledger_(&ledger), judge_(&judge) {}
@@ -47,9 +48,6 @@ public:
 
     [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
         datagram::Entropy& entropy) override;
-    [[nodiscard]] datagram::MutableBytes take_secret_memory(std::size_t bytes) noexcept override;
-    void give_back_secret_memory(datagram::MutableBytes memory) noexcept override;
-
     [[nodiscard]] std::unique_ptr<datagram::Aead> make(datagram::Bytes key) noexcept override;
     void derive(datagram::Bytes secret,
                 datagram::Bytes salt,

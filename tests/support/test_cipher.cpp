@@ -143,20 +143,6 @@ std::unique_ptr<datagram::KeyAgreement> TestSuite::make_agreement(datagram::Entr
     return std::make_unique<TestAgreement>(*this, word_at(drawn.data(), 8));
 }
 
-MutableBytes TestSuite::take_secret_memory(std::size_t bytes) noexcept {
-    const std::size_t rounded = (bytes + 63) / 64 * 64;
-    auto* memory =
-        static_cast<std::byte*>(::operator new (rounded, std::align_val_t{64}, std::nothrow));
-    if (memory == nullptr) return {};
-    std::memset(memory, 0, rounded);
-    return {memory, bytes};
-}
-
-void TestSuite::give_back_secret_memory(MutableBytes memory) noexcept {
-    std::memset(memory.data(), 0, memory.size());
-    ::operator delete (memory.data(), std::align_val_t{64});
-}
-
 std::unique_ptr<datagram::Aead> TestSuite::make(Bytes key) noexcept {
     if (starved_ > 0) {
         --starved_;

@@ -10,10 +10,11 @@
 
 #include "base/random.hpp"
 #include "datagram/cipher.hpp"
+#include "sim/unprotected_suite.hpp"
 
 namespace acp::test {
 
-class TestSuite final : public datagram::CipherSuite {
+class TestSuite final : public sim::UnprotectedSuite {
 public:
     // Noting takes memory and time: for tests that ask for it.
     explicit TestSuite(bool notes_nonces = false) noexcept : notes_nonces_(notes_nonces) {}
@@ -29,8 +30,6 @@ public:
 
     [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
         datagram::Entropy& entropy) override;
-    [[nodiscard]] datagram::MutableBytes take_secret_memory(std::size_t bytes) noexcept override;
-    void give_back_secret_memory(datagram::MutableBytes memory) noexcept override;
 
     [[nodiscard]] std::uint64_t keys_made() const noexcept { return keys_made_; }
 
