@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "api/boundary.hpp"
@@ -103,14 +104,20 @@ struct Begin {
     }
 };
 
-// The body of a function that returns 0, or -1.
+// The body of a function that returns 0, or -1.   call  may take the way to make the call, as the
+// one of begin_team_call does: both forms of a call then have one body
 template <typename Call>
 int run_team_call(const char* name, const Call& call) noexcept {
     const auto body = [&]() -> base::Status {
         // Sending to other nodes makes system calls. On one node only a sleep does, and the waiter
         // holds cancellation off for that.
         const os::CancellationHold cancellation(library().member->segment().has_gateway());
-        base::Status status = call();
+        base::Status status;
+        if constexpr (std::is_invocable_v<const Call&, MakeNow>) {
+            status = call(MakeNow());
+        } else {
+            status = call();
+        }
         if (status.is_ok()) [[likely]]
             return status;
         return in_call(name, std::move(status));

@@ -101,37 +101,44 @@ Status reduce(const Make& make,
                 });
 }
 
-// Reduces by an operation of the interface, or by the program's own.
+// The bodies of both forms of a call. Each takes the way to make the call.
 
-template <typename Make>
-Status reduce(const Make& make, acp_team_t handle, const Arguments& what, int type, int operation) {
-    const Combiner* const found = Combiner::of(type, operation);
-    return found != nullptr ? reduce(make, handle, what, *found) : no_combiner(type, operation);
+// A reduction by an operation of the interface.
+auto reduction(acp_team_t handle, const Arguments& what, int type, int operation) {
+    return [=](const auto& make) {
+        const Combiner* const found = Combiner::of(type, operation);
+        return found != nullptr ? reduce(make, handle, what, *found) : no_combiner(type, operation);
+    };
 }
 
-template <typename Make>
-Status reduce(const Make& make,
-              acp_team_t handle,
-              const Arguments& what,
-              Result<Combiner> combiner) {
-    if (!combiner.is_ok()) return std::move(combiner).failure();
-    return reduce(make, handle, what, combiner.value());
+// A reduction by a function of the program.
+auto reduction(acp_team_t handle,
+               const Arguments& what,
+               acp_combine_t combine,
+               void* context,
+               std::uint64_t size) {
+    return [=](const auto& make) -> Status {
+        Result<Combiner> combiner = combiner_by(combine, context, size);
+        if (!combiner.is_ok()) return std::move(combiner).failure();
+        return reduce(make, handle, what, combiner.value());
+    };
 }
 
-template <typename Make>
-Status broadcast(const Make& make, acp_team_t handle, void* buf, size_t size, int root) {
-    std::uint64_t bytes = 0;
-    if (auto status = api::multiply(size, 1, bytes); !status.is_ok()) return status;
-    const auto from = static_cast<std::uint32_t>(root);
-    return make(
-        handle, Signature(CollectiveCall::broadcast, bytes, from),
-        [&](const team::Membership& members) {
-            Status status = api::check_rank(members, "root", root);
-            return status.is_ok() ? api::check_buffer("buf", buf, bytes) : std::move(status);
-        },
-        [=](team::Team& team) {
-            return team::broadcast(team, static_cast<char*>(buf), bytes, from);
-        });
+auto broadcast(acp_team_t handle, void* buf, size_t size, int root) {
+    return [=](const auto& make) {
+        std::uint64_t bytes = 0;
+        if (auto status = api::multiply(size, 1, bytes); !status.is_ok()) return status;
+        const auto from = static_cast<std::uint32_t>(root);
+        return make(
+            handle, Signature(CollectiveCall::broadcast, bytes, from),
+            [&](const team::Membership& members) {
+                Status status = api::check_rank(members, "root", root);
+                return status.is_ok() ? api::check_buffer("buf", buf, bytes) : std::move(status);
+            },
+            [=](team::Team& team) {
+                return team::broadcast(team, static_cast<char*>(buf), bytes, from);
+            });
+    };
 }
 
 }  // namespace
@@ -141,14 +148,11 @@ extern "C" {
 // NOLINTBEGIN(readability-function-size): the arguments of both sides, not options
 
 int acp_broadcast_team(acp_team_t team, void* buf, size_t size, int root) {
-    return api::run_team_call("acp_broadcast_team",
-                              [&] { return broadcast(api::MakeNow(), team, buf, size, root); });
+    return api::run_team_call("acp_broadcast_team", broadcast(team, buf, size, root));
 }
 
 acp_team_request_t acp_nbbroadcast_team(acp_team_t team, void* buf, size_t size, int root) {
-    return api::begin_team_call("acp_nbbroadcast_team", [&](const api::Begin& begin) {
-        return broadcast(begin, team, buf, size, root);
-    });
+    return api::begin_team_call("acp_nbbroadcast_team", broadcast(team, buf, size, root));
 }
 
 int acp_reduce_team(acp_team_t team,
@@ -158,10 +162,9 @@ int acp_reduce_team(acp_team_t team,
                     int type,
                     int operation,
                     int root) {
-    return api::run_team_call("acp_reduce_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::reduce, send, recv, count, root}, type,
-                      operation);
-    });
+    return api::run_team_call(
+        "acp_reduce_team",
+        reduction(team, {CollectiveCall::reduce, send, recv, count, root}, type, operation));
 }
 
 acp_team_request_t acp_nbreduce_team(acp_team_t team,
@@ -171,26 +174,23 @@ acp_team_request_t acp_nbreduce_team(acp_team_t team,
                                      int type,
                                      int operation,
                                      int root) {
-    return api::begin_team_call("acp_nbreduce_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::reduce, send, recv, count, root}, type,
-                      operation);
-    });
+    return api::begin_team_call(
+        "acp_nbreduce_team",
+        reduction(team, {CollectiveCall::reduce, send, recv, count, root}, type, operation));
 }
 
 int acp_allreduce_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
-    return api::run_team_call("acp_allreduce_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::allreduce, send, recv, count, 0}, type,
-                      operation);
-    });
+    return api::run_team_call(
+        "acp_allreduce_team",
+        reduction(team, {CollectiveCall::allreduce, send, recv, count, 0}, type, operation));
 }
 
 acp_team_request_t acp_nballreduce_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
-    return api::begin_team_call("acp_nballreduce_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::allreduce, send, recv, count, 0}, type,
-                      operation);
-    });
+    return api::begin_team_call(
+        "acp_nballreduce_team",
+        reduction(team, {CollectiveCall::allreduce, send, recv, count, 0}, type, operation));
 }
 
 int acp_reduce_by_team(acp_team_t team,
@@ -201,10 +201,9 @@ int acp_reduce_by_team(acp_team_t team,
                        acp_combine_t combine,
                        void* context,
                        int root) {
-    return api::run_team_call("acp_reduce_by_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::reduce, send, recv, count, root},
-                      combiner_by(combine, context, size));
-    });
+    return api::run_team_call(
+        "acp_reduce_by_team",
+        reduction(team, {CollectiveCall::reduce, send, recv, count, root}, combine, context, size));
 }
 
 acp_team_request_t acp_nbreduce_by_team(acp_team_t team,
@@ -215,10 +214,9 @@ acp_team_request_t acp_nbreduce_by_team(acp_team_t team,
                                         acp_combine_t combine,
                                         void* context,
                                         int root) {
-    return api::begin_team_call("acp_nbreduce_by_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::reduce, send, recv, count, root},
-                      combiner_by(combine, context, size));
-    });
+    return api::begin_team_call(
+        "acp_nbreduce_by_team",
+        reduction(team, {CollectiveCall::reduce, send, recv, count, root}, combine, context, size));
 }
 
 int acp_allreduce_by_team(acp_team_t team,
@@ -228,10 +226,9 @@ int acp_allreduce_by_team(acp_team_t team,
                           size_t size,
                           acp_combine_t combine,
                           void* context) {
-    return api::run_team_call("acp_allreduce_by_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::allreduce, send, recv, count, 0},
-                      combiner_by(combine, context, size));
-    });
+    return api::run_team_call(
+        "acp_allreduce_by_team",
+        reduction(team, {CollectiveCall::allreduce, send, recv, count, 0}, combine, context, size));
 }
 
 acp_team_request_t acp_nballreduce_by_team(acp_team_t team,
@@ -241,25 +238,23 @@ acp_team_request_t acp_nballreduce_by_team(acp_team_t team,
                                            size_t size,
                                            acp_combine_t combine,
                                            void* context) {
-    return api::begin_team_call("acp_nballreduce_by_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::allreduce, send, recv, count, 0},
-                      combiner_by(combine, context, size));
-    });
+    return api::begin_team_call(
+        "acp_nballreduce_by_team",
+        reduction(team, {CollectiveCall::allreduce, send, recv, count, 0}, combine, context, size));
 }
 
 int acp_scan_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
-    return api::run_team_call("acp_scan_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::scan, send, recv, count, 0}, type,
-                      operation);
-    });
+    return api::run_team_call(
+        "acp_scan_team",
+        reduction(team, {CollectiveCall::scan, send, recv, count, 0}, type, operation));
 }
 
 acp_team_request_t acp_nbscan_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
-    return api::begin_team_call("acp_nbscan_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::scan, send, recv, count, 0}, type, operation);
-    });
+    return api::begin_team_call(
+        "acp_nbscan_team",
+        reduction(team, {CollectiveCall::scan, send, recv, count, 0}, type, operation));
 }
 
 int acp_scan_by_team(acp_team_t team,
@@ -269,10 +264,9 @@ int acp_scan_by_team(acp_team_t team,
                      size_t size,
                      acp_combine_t combine,
                      void* context) {
-    return api::run_team_call("acp_scan_by_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::scan, send, recv, count, 0},
-                      combiner_by(combine, context, size));
-    });
+    return api::run_team_call(
+        "acp_scan_by_team",
+        reduction(team, {CollectiveCall::scan, send, recv, count, 0}, combine, context, size));
 }
 
 acp_team_request_t acp_nbscan_by_team(acp_team_t team,
@@ -282,25 +276,23 @@ acp_team_request_t acp_nbscan_by_team(acp_team_t team,
                                       size_t size,
                                       acp_combine_t combine,
                                       void* context) {
-    return api::begin_team_call("acp_nbscan_by_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::scan, send, recv, count, 0},
-                      combiner_by(combine, context, size));
-    });
+    return api::begin_team_call(
+        "acp_nbscan_by_team",
+        reduction(team, {CollectiveCall::scan, send, recv, count, 0}, combine, context, size));
 }
 
 int acp_exscan_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
-    return api::run_team_call("acp_exscan_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::exscan, send, recv, count, 0}, type,
-                      operation);
-    });
+    return api::run_team_call(
+        "acp_exscan_team",
+        reduction(team, {CollectiveCall::exscan, send, recv, count, 0}, type, operation));
 }
 
 acp_team_request_t acp_nbexscan_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
-    return api::begin_team_call("acp_nbexscan_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::exscan, send, recv, count, 0}, type, operation);
-    });
+    return api::begin_team_call(
+        "acp_nbexscan_team",
+        reduction(team, {CollectiveCall::exscan, send, recv, count, 0}, type, operation));
 }
 
 int acp_exscan_by_team(acp_team_t team,
@@ -310,10 +302,9 @@ int acp_exscan_by_team(acp_team_t team,
                        size_t size,
                        acp_combine_t combine,
                        void* context) {
-    return api::run_team_call("acp_exscan_by_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::exscan, send, recv, count, 0},
-                      combiner_by(combine, context, size));
-    });
+    return api::run_team_call(
+        "acp_exscan_by_team",
+        reduction(team, {CollectiveCall::exscan, send, recv, count, 0}, combine, context, size));
 }
 
 acp_team_request_t acp_nbexscan_by_team(acp_team_t team,
@@ -323,10 +314,9 @@ acp_team_request_t acp_nbexscan_by_team(acp_team_t team,
                                         size_t size,
                                         acp_combine_t combine,
                                         void* context) {
-    return api::begin_team_call("acp_nbexscan_by_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::exscan, send, recv, count, 0},
-                      combiner_by(combine, context, size));
-    });
+    return api::begin_team_call(
+        "acp_nbexscan_by_team",
+        reduction(team, {CollectiveCall::exscan, send, recv, count, 0}, combine, context, size));
 }
 
 // NOLINTEND(readability-function-size)
