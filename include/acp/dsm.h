@@ -18,9 +18,10 @@
  * written by different ranks.
  *
  * Collective calls are made by one thread of each rank, in the same order on all ranks. In a job of
- * several nodes no other thread touches shared pages meanwhile. The pages lie in the heap of a rank of
- * each node: acp_init_dsm takes `size` bytes of it, on several nodes twice as much
- * (--heap-size, ACP_HEAP_SIZE). They outlive the rank that dies; a barrier then fails on the others.
+ * several nodes no other thread touches shared pages during such a call. The pages lie in the heap
+ * of a rank of each node: acp_init_dsm takes `size` bytes of it, on several nodes twice as much
+ * (--heap-size, ACP_HEAP_SIZE). They outlive the rank that dies; a barrier then fails on the
+ * others.
  * If the home of a page is lost, a touch of it ends the process with a sentence, whatever ACP_ON_ERROR
  * says, unless the node has a copy.
  *

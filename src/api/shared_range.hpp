@@ -48,7 +48,7 @@ extern constinit FaultingRange shared_range __attribute__((visibility("hidden"))
     return in_shared_range(name);
 }
 
-// For a call that takes shared pages: what the program does with the memory that it gives.
+// How a call that takes shared pages uses the memory.
 enum class PointerUse : std::uint8_t { read, written };
 
 // Replaces a pointer into shared pages, which are fetched, by one to the same bytes in the plain

@@ -16,8 +16,8 @@
 //      threads that wait for the page.
 // A page without a home lies outside of all allocations: it has no bytes, and stays as it is.
 //
-// Failures: if a home's node is lost, no other node has the bytes. bring() then calls PageLoss, which
-// ends the process; fetch() returns the error.
+// Failures: no other node has the bytes of a lost home. fetch() returns the error; in a fault the
+// fetcher calls PageLoss::end().
 // Threads: all calls by any thread, also in the handler of its own fault; they allocate nothing.
 // Tests: tests/unit/dsm/fetcher_test.cpp, protocol_test.cpp.
 #pragma once

@@ -88,8 +88,8 @@ void Flusher::begin(PageNumber page) {
     sending.page = page;
     sending.home = home;
     sending.requests_count = 0;
-    std::array<std::byte, operations::page_patch_bytes_max>
-        room;  // NOLINT(cppcoreguidelines-pro-type-member-init): next() writes it
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): next() writes it
+    std::array<std::byte, operations::page_patch_bytes_max> room;
     pages::DifferenceParts parts(sending.difference);
     for (pages::Difference part = parts.next(room); !part.is_empty(); part = parts.next(room)) {
         ACP_ASSERT(sending.requests_count < parts_max);

@@ -8,8 +8,8 @@
 //   2. The page is noted for the node's notices, before anything is sent.
 //   3. The difference in operations to the home, cut into parts where it is longer than one carries.
 //   4. When the home has applied all parts, the twin gets the same difference. So a sole writer's
-//      copy and its twin are the home's bytes. The twin does not get
-//      bytes that another thread writes meanwhile: they are harvested and flushed again.
+//      copy and its twin are the home's bytes. Bytes that another thread writes during the flush
+//      do not reach the twin: the next harvest finds them, and they are flushed again.
 // A page whose home is this node needs its notice alone.
 //
 // The whole page is never put in place of its difference, however long that is: another node may

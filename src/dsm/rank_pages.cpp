@@ -54,7 +54,7 @@ private:
     const pages::HomeRule& rule_;
 };
 
-// No rank of any node uses the pages when the leaders have met.
+// Frees pages when all ranks have arrived.
 class RankPages::Release final : public team::LeaderMeeting {
 public:
     Release(const WindowMemory& memory, NodeState<> node, PageRange pages) noexcept

@@ -57,7 +57,7 @@ public:
                 const pages::HomeRule& rule,
                 base::Status& status);
 
-    // Collective. The pages of a freed allocation become zero, and are nobody's. status: as above.
+    // Collective. The pages of a freed allocation become zero and lose their homes. status: as above.
     bool release(team::Team& team, PageRange pages, base::Status& status);
 
     // The plain mapping has the pages; writes to it until the next barrier are sent to their homes.

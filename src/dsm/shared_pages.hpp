@@ -27,7 +27,7 @@ struct SharedPagesTools {
     gma::Gma& gma;
     data::Allocator& allocator;
     team::Teams& teams;
-    base::PageFaultWay fault_way;  // of the tracker, in a job of several nodes
+    base::PageFaultWay fault_way;  // chooses the tracker in a job of several nodes
 };
 
 struct SharedPagesCounters {

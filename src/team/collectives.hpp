@@ -67,7 +67,7 @@ public:
     virtual std::span<const char> notice() = 0;
 
     // Called when the leaders of all nodes have met, and before any member of the node leaves.
-    //   notices  of all nodes, in their order
+    //   notices  the result of notice() on each node, in the order of the nodes
     virtual void settle(std::span<const std::span<const char>> notices) = 0;
 };
 

@@ -94,7 +94,7 @@ private:
 
     Team& team_;
     const Membership& members_;
-    std::vector<LeaderNotice> heads_;  // of each node
+    std::vector<LeaderNotice> heads_;  // indexed by node
     std::vector<std::vector<char>> texts_;
 };
 

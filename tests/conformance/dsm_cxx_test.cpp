@@ -23,7 +23,7 @@ struct Entry {
 };
 
 struct Polymorphic {
-    virtual void call();
+    virtual ~Polymorphic() = default;
 };
 
 static_assert(dsm::is_shareable<double>);

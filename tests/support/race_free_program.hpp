@@ -110,7 +110,7 @@ private:
     ProgramShape shape_;
     Random random_;
     std::vector<std::uint64_t> written_;                      // places that any epoch wrote
-    std::vector<std::vector<std::vector<Access>>> accesses_;  // by epoch and actor
+    std::vector<std::vector<std::vector<Access>>> accesses_;  // indexed by epoch and actor
     std::vector<std::byte> last_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fetch brings a page and its twin once for all threads of a node. It gets the bytes again if no
+// One fetch fills a page and its twin for all threads of a node. It gets the bytes again if no
 // notice of the home's last writes follows, takes over the page of a dead rank, and reports a lost
 // home.
 #include "dsm/fetcher.hpp"
