@@ -2,8 +2,9 @@
 // ACP_CHECK: a thread that waits for a member, in a collective call on a team or for a plan, checks
 // from time to time whether that member is in a call of all ranks instead (team/meeting_mark.hpp),
 // so that both would wait for ever. It is certain once the member has been in the same such call
-// for patience_ns while the thread waited for it: publications and messages that the member sent
-// before have arrived by then.
+// for patience_ns while the thread waited for it, and while its process had no other thread that
+// could join the call: publications and messages that the member sent before have arrived by then,
+// and the member has left a call that such a thread completed.
 // For the one thread that is in a call on the team or the plan.
 // Tests: tests/conformance/team_check_test.cpp.
 #pragma once
@@ -55,7 +56,7 @@ private:
     gma::Gma& gma_;
     std::uint32_t process_ = 0;   // the process that was checked last
     std::uint64_t word_ = 0;      // its word
-    std::uint64_t since_ns_ = 0;  // since when it had this word
+    std::uint64_t since_ns_ = 0;  // since when it waits in vain, in the call of this word
 };
 
 }  // namespace acp::team
