@@ -415,8 +415,11 @@ base::Status reset(Library& instance, std::uint32_t rank) {
         return in_call("acp_reset", std::move(status));
     }
     end_what_is_under_way(instance);
+    // Commands of other ranks may still be in flight to this process, which may be its own gateway:
+    // it serves them in this meeting, until all ranks have waited for theirs.
+    auto status = member.synchronize();
     resetting.begin_anew();
-    auto status = member.synchronize();  // every row is closed
+    if (status.is_ok()) status = member.synchronize();  // every row is closed
     if (status.is_ok()) {
         member.take_rank(rank);
         clear_memory(member);
