@@ -160,29 +160,37 @@ struct NumberedOperation {
 
 inline constexpr std::uint32_t operation_numbers = 4096;
 
-// Immutable once filled; any thread may read it.
+// Immutable once filled; any thread may read it. Numbers are spread over all operation_numbers, so a
+// byte of each says where its row is: the table takes two pages of each process, not nine.
 class OperationTable {
 public:
+    static constexpr std::uint32_t rows_max = 255;
+
     // A table without operations.
     constexpr OperationTable() noexcept = default;
 
-    // Adds the rows of a layer.   rows  must outlive the table; no number may be in use already
+    // Adds the rows of a layer: at most rows_max of all layers.
+    //   rows  must outlive the table; no number may be in use already
     constexpr void add(std::span<const NumberedOperation> rows) noexcept {
         for (const NumberedOperation& row : rows) {
-            ACP_ASSERT(row.number < operation_numbers && rows_[row.number] == nullptr);
+            ACP_ASSERT(row.number < operation_numbers && find(row.number) == nullptr);
             ACP_ASSERT(row.argument_bytes_max <= memory::invoke_bytes_max &&
                        row.result_bytes_max <= memory::invoke_bytes_max);
-            rows_[row.number] = &row;
+            ACP_ASSERT(count_ < rows_max);
+            rows_[++count_] = &row;
+            places_[row.number] = static_cast<std::uint8_t>(count_);
         }
     }
 
     // The operation with a number; nullptr if there is none.
     [[nodiscard]] constexpr const NumberedOperation* find(std::uint32_t number) const noexcept {
-        return number < operation_numbers ? rows_[number] : nullptr;
+        return number < operation_numbers ? rows_[places_[number]] : nullptr;
     }
 
 private:
-    std::array<const NumberedOperation*, operation_numbers> rows_{};
+    std::array<std::uint8_t, operation_numbers> places_{};  // 0: no row
+    std::array<const NumberedOperation*, rows_max + 1> rows_{};
+    std::uint32_t count_ = 0;
 };
 
 // Runs an operation on memory of a process of this node, in the calling thread.

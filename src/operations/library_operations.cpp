@@ -18,8 +18,8 @@ namespace acp::operations {
 
 namespace {
 
-// No constant expression, so that the table begins as zero: its 32 KiB of initial values would be
-// pages of each process's own.
+// No constant expression: pointers among initial values are pages of each process's own, whether it
+// uses the table or not.
 local::OperationTable all_rows() noexcept {
     local::OperationTable all;
     all.add(put_signal_operations);

@@ -4,7 +4,9 @@
 #include "local/numbered_operation.hpp"
 
 #include <atomic>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "support/operation_library.hpp"
 #include "unit/local/test_rank.hpp"
@@ -38,6 +40,19 @@ TEST_F(NumberedOperationTest, is_found_by_its_number_and_by_no_other) {
     EXPECT_EQ(table.find(operation_numbers), nullptr);
     EXPECT_EQ(table.find(~0U), nullptr);
     EXPECT_EQ(OperationTable().find(acp::test::append_number), nullptr);
+}
+
+TEST(OperationTableTest, finds_each_of_as_many_rows_as_it_has_room_for) {
+    constexpr std::uint32_t step = 16;  // the last number is operation_numbers - 16
+    std::vector<NumberedOperation> rows(OperationTable::rows_max);
+    for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i].number = (i + 1) * step;
+    OperationTable table;
+    table.add(std::span(rows).first(1));
+    table.add(std::span(rows).subspan(1));
+    for (std::uint32_t number = 0; number < operation_numbers; ++number) {
+        const bool is_row = number != 0 && number % step == 0;
+        ASSERT_EQ(table.find(number), is_row ? &rows[number / step - 1] : nullptr) << number;
+    }
 }
 
 TEST_F(NumberedOperationTest, reaches_what_is_mapped_here_of_the_process_it_runs_on) {
