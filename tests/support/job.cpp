@@ -276,13 +276,6 @@ std::set<std::string> lasting_names() {
     for (std::string line; std::getline(segments, line);) {
         names.insert("System V segment " + line.substr(0, 21));
     }
-    std::istringstream sockets(read_all("/proc/net/unix"));
-    for (std::string line; std::getline(sockets, line);) {
-        const std::size_t name = line.find('@');
-        if (name != std::string::npos && line.find("acp", name) != std::string::npos) {
-            names.insert("socket " + line.substr(name));
-        }
-    }
     return names;
 }
 

@@ -79,7 +79,8 @@ JobResult run_job(const JobOptions& options, std::int64_t timeout_ns = 60'000'00
 void await_state(pid_t process, const std::string& states);
 
 // Names that outlive processes on this machine: /dev/shm, System V shared memory, and entries of
-// /tmp and abstract sockets whose name contains "acp".
+// /tmp whose name contains "acp". Abstract sockets end with the processes that hold them, and
+// wait_gone() finds these.
 [[nodiscard]] std::set<std::string> lasting_names();
 
 // Those of lasting_names() that were not there before; waits a while for what is still being
