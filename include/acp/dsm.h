@@ -28,14 +28,15 @@
  * Other calls refuse pointers into shared pages of several nodes with ACP_ERR_UNSUPPORTED, except
  * acp_put, acp_get, acp_put_copied and acp_put_signal; what these write counts as written by the
  * caller if they end before its next barrier. Threads that touch shared pages do not block SIGBUS or
- * SIGSEGV, and the program installs no handlers of these signals after acp_init_dsm.
+ * SIGSEGV. If the program installs a handler of these signals after acp_init_dsm, the handler calls
+ * acp_handle_fault_dsm.
  *
  * Children of fork() have no shared pages: an access ends the child by SIGSEGV. Core dumps leave
  * shared pages out. acp_finalize and acp_reset end shared pages.
  *
  * Calls that fail set acp_errno(): ACP_ERR_STATE (no shared pages, or another thread is in a
  * collective call), ACP_ERR_PEER (a rank has died), ACP_ERR_MISMATCH (ranks made different calls).
- * Not from signal handlers. */
+ * Not from signal handlers, except acp_handle_fault_dsm. */
 #ifndef ACP_DSM_H
 #define ACP_DSM_H
 
@@ -74,6 +75,23 @@ ACP_API int acp_free_dsm(void* address);
 /* A barrier of all ranks. After it each rank reads what any rank has written to shared pages before
  * it. Collective. Returns 0, or -1. */
 ACP_API int acp_barrier_dsm(void);
+
+/* Fetches the pages of a range for this rank, which touches them without a fault until its next
+ * collective call on shared pages. One copy has up to 64 pages of one home, and up to 16 copies are
+ * in flight; a fault fetches one page. Blocks until the pages are there. Any thread, but
+ * not during a collective call. On one node it does nothing.
+ *   address, size  any bytes of allocations; size 0 does nothing
+ * Returns 0, or -1: ACP_ERR_ARGUMENT (a byte lies in no shared page, or in no allocation),
+ * ACP_ERR_PEER (the home of a page is lost), ACP_ERR_SYSTEM. */
+ACP_API int acp_prefetch_dsm(const void* address, size_t size);
+
+/* For a handler of SIGBUS or SIGSEGV that the program has installed after acp_init_dsm: if the fault is
+ * the touch of a shared page, makes the page accessible, and the handler returns.
+ *   info     the siginfo_t that the handler got
+ *   context  the handler's third argument, or NULL: a write then faults twice
+ * Returns 1, or 0: the fault is the program's own. Async-signal-safe; keeps errno; sets no
+ * acp_errno(). */
+ACP_API int acp_handle_fault_dsm(const void* info, const void* context);
 
 /* The global address of a byte of a shared page, for acp_copy, acp_put, acp_get, atomics and locks; on
  * several nodes that of the byte at the page's home, until the next barrier. Returns ACP_GA_NULL after

@@ -59,6 +59,12 @@ inline void barrier() {
     if (acp_barrier_dsm() != 0) throw error();
 }
 
+// Fetches elements ahead of their first touch (acp_prefetch_dsm). Not collective.
+template <typename T>
+void prefetch(const T* first, std::size_t count) {
+    if (acp_prefetch_dsm(first, count * sizeof(T)) != 0) throw error();
+}
+
 // Whether objects of the type may lie in shared pages: their bytes mean the same on every rank, and
 // zero bytes are a valid object. Pointers into shared pages are such objects. The compiler cannot
 // exclude pointers to private memory or functions, which mean something on one rank alone.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/dsm.h>.
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -9,6 +10,7 @@
 #include "api/shared_range.hpp"
 #include "api/team_calls.hpp"
 #include "base/format.hpp"
+#include "os/fault_handler.hpp"
 
 #include <acp/dsm.h>
 
@@ -98,6 +100,20 @@ int acp_barrier_dsm(void) {
     return api::run_team_call("acp_barrier_dsm", [] {
         return with_pages([](SharedPages& pages) { return pages.synchronize(); });
     });
+}
+
+int acp_prefetch_dsm(const void* address, size_t size) {
+    return api::run_team_call("acp_prefetch_dsm", [&] {
+        return with_pages([&](SharedPages& pages) {
+            return size == 0 ? Status() : pages.prefetch(address, size);
+        });
+    });
+}
+
+// Not by the boundary: it runs in a signal handler.
+int acp_handle_fault_dsm(const void* info, const void* context) {
+    return info != nullptr && os::handle_fault(*static_cast<const siginfo_t*>(info), context) ? 1
+                                                                                              : 0;
 }
 
 acp_ga_t acp_query_ga_dsm(const void* address) {

@@ -129,6 +129,36 @@ std::uint32_t FaultService::bring(pages::PageNumber page, PageRange entered) noe
     return brought;
 }
 
+os::PageOutcome FaultService::map_brought(PageRange pages) noexcept {
+    const pages::PageNumber end = pages.first + pages.count;
+    for (pages::PageNumber page = pages.first; page < end;) {
+        const PageRange block = block_of(page);
+        const pages::PageNumber next = std::min(block.first + block.count, end);
+        const PageRange entered =
+            tracker_->maps_whole_blocks() ? block : PageRange{page, next - page};
+        for (std::uint64_t i = 0; i < entered.count; ++i) mapped_.enter(entered.first + i);
+        const os::PageOutcome outcome = map_brought_block(entered);
+        for (std::uint64_t i = 0; i < entered.count; ++i) mapped_.leave(entered.first + i);
+        if (!outcome.is_ok()) return outcome;
+        page = next;
+    }
+    return {};
+}
+
+os::PageOutcome FaultService::map_brought_block(PageRange entered) noexcept {
+    std::uint32_t brought = 0;
+    if (tracker_->maps_whole_blocks()) {
+        brought = bring(entered.first, entered);
+    } else {
+        for (std::uint64_t i = 0; i < entered.count; ++i) {
+            const pages::PageNumber page = entered.first + i;
+            if (mapped_.state(page) == MappedState::absent && source_.try_bring(page))
+                brought |= bit_of(i);
+        }
+    }
+    return map(entered, brought, {entered.first, 0});
+}
+
 // Maps the pages that were brought, those of `written` as written.
 os::PageOutcome FaultService::map(PageRange entered,
                                   std::uint32_t brought,

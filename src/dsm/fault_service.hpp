@@ -13,6 +13,8 @@
 // If the kernel refuses, the service writes a sentence with page, call and error, and passes the
 // signal on.
 //
+// map_brought() maps pages ahead of their first touch, which then raises no signal.
+//
 // The source saves the hazard line of the command that the fault interrupted. The handler uses less
 // than 6 KiB of stack beside the kernel's frame, so 16 KiB suffice; os::handle_fault() keeps errno.
 // Tests: tests/unit/dsm/fault_service_test.cpp, tracker_conformance.hpp.
@@ -47,6 +49,11 @@ public:
     // Errors: as os::FaultRange::create.
     base::Status start(Tracker& tracker);
 
+    // Maps the pages of a range that are absent here and whose bytes the node has. Where the tracker
+    // maps whole blocks, it fetches and maps the rest of each block, as a fault does. By any thread,
+    // outside of faults.
+    os::PageOutcome map_brought(PageRange pages) noexcept;
+
     [[nodiscard]] const PageFaultCounters& counters() const noexcept { return counters_; }
 
 private:
@@ -57,6 +64,7 @@ private:
                                    PageRange entered,
                                    os::FaultAccess access) noexcept;
     std::uint32_t bring(pages::PageNumber page, PageRange entered) noexcept;
+    os::PageOutcome map_brought_block(PageRange entered) noexcept;
     os::PageOutcome map(PageRange entered, std::uint32_t brought, PageRange written) noexcept;
 
     // The pages that a fault on `page` may map.

@@ -127,6 +127,11 @@ bool RankPages::release(team::Team& team, PageRange pages, Status& status) {
     return team::synchronize_with_leaders(team, release);
 }
 
+Status RankPages::prefetch(PageRange pages) {
+    Status status = fetcher_.fetch(pages);
+    return status.is_ok() ? service_.map_brought(pages).status() : std::move(status);
+}
+
 Status RankPages::open(PageRange pages, bool is_written) {
     Status status = fetcher_.fetch(pages);
     if (status.is_ok() && is_written) node_.add_written(pages);

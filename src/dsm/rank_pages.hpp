@@ -60,6 +60,11 @@ public:
     // Collective. The pages of a freed allocation become zero and lose their homes. status: as above.
     bool release(team::Team& team, PageRange pages, base::Status& status);
 
+    // Fetches pages that the node lacks, and maps them for this rank: it touches them without a fault
+    // until the next barrier drops them.
+    // Errors: as PageFetcher::fetch; system (the kernel refuses to map them).
+    base::Status prefetch(PageRange pages);
+
     // The plain mapping has the pages; writes to it until the next barrier are sent to their homes.
     // Errors: as PageFetcher::fetch.
     base::Status open(PageRange pages, bool is_written);

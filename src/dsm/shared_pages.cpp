@@ -181,13 +181,32 @@ Status SharedPages::synchronize() {
     return status;
 }
 
+// On several nodes: each page of an allocation has a home.
+Status SharedPages::check_allocated(PageRange pages) const {
+    for (std::uint64_t i = 0; i < pages.count; ++i) {
+        if (window().homes().home(pages.first + i) == pages::no_node)
+            return {Code::argument, "the range leaves the allocations of shared pages"};
+    }
+    return {};
+}
+
+Status SharedPages::prefetch(const void* address, std::uint64_t bytes) {
+    const std::uint64_t room = window().page_count() * pages::page_bytes;
+    const auto* const begin = window().tracked(0);
+    if (!window().has(address) ||
+        bytes > room - static_cast<std::uint64_t>(static_cast<const char*>(address) - begin)) {
+        return {Code::argument, "the range leaves the shared pages"};
+    }
+    if (rank_ == nullptr) return {};
+    const PageRange pages = window().pages_of(static_cast<const char*>(address), bytes);
+    Status status = check_allocated(pages);
+    return status.is_ok() ? rank_->prefetch(pages) : std::move(status);
+}
+
 Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_written) {
     if (rank_ == nullptr) return address;
     const PageRange pages = window().pages_of(address, bytes);
-    for (std::uint64_t i = 0; i < pages.count; ++i) {
-        if (window().homes().home(pages.first + i) == pages::no_node)
-            return Status(Code::argument, "the range leaves the allocations of shared pages");
-    }
+    if (Status status = check_allocated(pages); !status.is_ok()) return status;
     if (Status status = rank_->open(pages, is_written); !status.is_ok()) return status;
     return reinterpret_cast<char*>(window().plain(0).data()) + (address - window().tracked(0));
 }

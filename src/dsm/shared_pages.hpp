@@ -65,6 +65,12 @@ public:
     // Teams::run().
     base::Status synchronize();
 
+    // Fetches the pages of a range that the node lacks, and maps them.
+    // Errors: argument (a byte lies in no shared page, or a page in no allocation), and as
+    // RankPages::prefetch.
+    //   bytes  1 or more
+    base::Status prefetch(const void* address, std::uint64_t bytes);
+
     // The bytes of a range of the window in the plain mapping, fetched if another node has them. What
     // is written there before the next barrier counts as written to the window.
     // Errors: argument (a page lies in no allocation), and as PageFetcher::fetch.
@@ -93,6 +99,7 @@ private:
                 std::unique_ptr<RankPages> rank,
                 std::uint64_t count);
 
+    [[nodiscard]] base::Status check_allocated(PageRange pages) const;
     bool free_on_nodes(team::Team& team, PageRange pages, base::Status& refusal);
 
     SharedPagesTools tools_;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "support/ranked.hpp"
@@ -160,6 +161,121 @@ TEST_F(DsmTest, a_small_alternative_stack_has_room_for_a_fault) {
     munmap(room, stack_bytes + 2 * page);
 }
 
+// Each round all ranks read what another one wrote, half of it ahead of the first touch.
+TEST_F(DsmTest, prefetched_pages_have_the_right_bytes_and_raise_no_fault) {
+    constexpr std::size_t pages = 48;
+    std::uint64_t* const numbers = words(pages * page);
+    ASSERT_NE(numbers, nullptr) << acp_error_message();
+    constexpr std::size_t per_page = page / 8;
+    const auto writer_of = [&](std::uint64_t round, std::size_t i) {
+        return static_cast<int>((round + i) % static_cast<std::uint64_t>(procs_));
+    };
+    for (std::uint64_t round = 1; round <= 20; ++round) {
+        for (std::size_t i = 0; i < pages; ++i) {
+            if (writer_of(round, i) == rank_) numbers[i * per_page + round] = round * pages + i;
+        }
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+        const std::size_t first = round % 5;
+        const std::size_t count = pages / 2;
+        // From within the first page to within the last one.
+        ASSERT_EQ(acp_prefetch_dsm(numbers + first * per_page + 7, (count - 1) * page), 0)
+            << acp_error_message();
+        const std::uint64_t faults = stats().faults;
+        for (std::size_t i = first; i < first + count; ++i)
+            ASSERT_EQ(numbers[i * per_page + round], round * pages + i) << round;
+        EXPECT_EQ(stats().faults, faults) << round;
+        for (std::size_t i = 0; i < pages; ++i)
+            ASSERT_EQ(numbers[i * per_page + round], round * pages + i) << round;
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+    }
+}
+
+// The writes that follow a prefetch are recorded, also those of several ranks to one page.
+TEST_F(DsmTest, writes_to_prefetched_pages_reach_all_ranks) {
+    constexpr std::size_t pages = 32;
+    std::uint64_t* const numbers = words(pages * page);
+    ASSERT_NE(numbers, nullptr) << acp_error_message();
+    const auto own = static_cast<std::size_t>(rank_);
+    for (std::uint64_t round = 1; round <= 10; ++round) {
+        ASSERT_EQ(acp_prefetch_dsm(numbers, pages * page), 0) << acp_error_message();
+        for (std::size_t i = 0; i < pages; ++i) numbers[i * page / 8 + own] = round + i + own;
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+        ASSERT_EQ(acp_prefetch_dsm(numbers, pages * page), 0) << acp_error_message();
+        for (std::size_t i = 0; i < pages; ++i) {
+            for (std::size_t rank = 0; rank < static_cast<std::size_t>(procs_); ++rank)
+                ASSERT_EQ(numbers[i * page / 8 + rank], round + i + rank) << round;
+        }
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+    }
+}
+
+TEST_F(DsmTest, ranges_outside_of_allocations_are_not_prefetched) {
+    std::uint64_t* const numbers = words(2 * page);
+    ASSERT_NE(numbers, nullptr) << acp_error_message();
+    char* const bytes = reinterpret_cast<char*>(numbers);
+    std::uint64_t own = 0;
+    EXPECT_EQ(acp_prefetch_dsm(&own, 0), 0);
+    EXPECT_EQ(acp_prefetch_dsm(bytes + 2 * page - 1, 1), 0) << acp_error_message();
+    for (const auto& [address, size] :
+         std::vector<std::pair<const void*, std::size_t>>{{nullptr, 1},
+                                                          {&own, 8},
+                                                          {bytes - 1, 2},
+                                                          {bytes, ~std::size_t{0}},
+                                                          {bytes, std::size_t{1} << 62}}) {
+        EXPECT_EQ(acp_prefetch_dsm(address, size), -1);
+        expect_error(ACP_ERR_ARGUMENT, {"acp_prefetch_dsm", "leaves the shared pages"});
+    }
+    if (has_several_nodes()) {
+        EXPECT_EQ(acp_prefetch_dsm(bytes + 2 * page - 1, 2), -1);
+        expect_error(ACP_ERR_ARGUMENT, {"acp_prefetch_dsm", "leaves the allocations"});
+    }
+}
+
+volatile sig_atomic_t faults_seen = 0;
+volatile sig_atomic_t faults_repaired = 0;
+
+// A handler of the program's own.
+void note_and_repair(int /*signal*/, siginfo_t* info, void* context) {
+    faults_seen = faults_seen + 1;
+    faults_repaired = faults_repaired + acp_handle_fault_dsm(info, context);
+    if (faults_seen != faults_repaired) _exit(99);
+}
+
+TEST_F(DsmTest, a_handler_of_the_program_passes_faults_on) {
+    constexpr std::size_t pages = 8;
+    std::uint64_t* const numbers = words(pages * page);
+    ASSERT_NE(numbers, nullptr) << acp_error_message();
+    if (rank_ == 0) {
+        for (std::size_t i = 0; i < pages; ++i) numbers[i * page / 8] = i + 1;
+    }
+    ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+
+    struct sigaction own {};
+
+    own.sa_sigaction = note_and_repair;
+    own.sa_flags = SA_SIGINFO | SA_ONSTACK;
+
+    struct sigaction of_bus {};
+
+    struct sigaction of_segv {};
+
+    ASSERT_EQ(sigaction(SIGBUS, &own, &of_bus), 0);
+    ASSERT_EQ(sigaction(SIGSEGV, &own, &of_segv), 0);
+    for (std::size_t i = 0; i < pages; ++i) EXPECT_EQ(numbers[i * page / 8], i + 1);
+    siginfo_t elsewhere{};
+    elsewhere.si_signo = SIGSEGV;
+    elsewhere.si_code = SEGV_MAPERR;
+    elsewhere.si_addr = &own;
+    EXPECT_EQ(acp_handle_fault_dsm(&elsewhere, nullptr), 0);
+    EXPECT_EQ(acp_handle_fault_dsm(nullptr, nullptr), 0);
+    ASSERT_EQ(sigaction(SIGBUS, &of_bus, nullptr), 0);
+    ASSERT_EQ(sigaction(SIGSEGV, &of_segv, nullptr), 0);
+    if (rank_ == procs_ - 1) {
+        EXPECT_EQ(faults_seen != 0, has_several_nodes());
+    }
+    ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+}
+
 TEST_F(DsmTest, refuses_what_is_no_allocation_and_no_size) {
     std::uint64_t* const numbers = words(2 * page);
     ASSERT_NE(numbers, nullptr) << acp_error_message();
@@ -243,6 +359,8 @@ TEST_F(DsmLifeTest, calls_without_shared_pages_fail) {
     expect_error(ACP_ERR_STATE, {"acp_query_ga_dsm"});
     EXPECT_EQ(acp_query_stats_dsm(&stats, sizeof stats), -1);
     expect_error(ACP_ERR_STATE, {"acp_query_stats_dsm"});
+    EXPECT_EQ(acp_prefetch_dsm(&own, sizeof own), -1);
+    expect_error(ACP_ERR_STATE, {"acp_prefetch_dsm"});
 }
 
 TEST_F(DsmLifeTest, sizes_out_of_range_are_refused) {

@@ -140,6 +140,8 @@ public:
 
     [[nodiscard]] Tracker& tracker() const { return *tracker_; }
 
+    [[nodiscard]] FaultService& service() { return service_; }
+
     [[nodiscard]] const MappedPages<>& mapped() const { return mapped_; }
 
     // Faults since the last call.

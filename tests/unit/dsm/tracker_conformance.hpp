@@ -29,6 +29,25 @@ protected:
     [[nodiscard]] static bool is_exact() { return GetParam() != TrackerKind::protect; }
 };
 
+// Whole blocks are fetched for that.
+TEST_P(TrackerConformance, maps_what_the_node_has_ahead_of_the_first_touch) {
+    constexpr std::uint64_t block = Tracker::block_pages;
+    TrackedScene scene(GetParam(), 3 * block);
+    scene.bring({4, 2 * block - 4});
+    EXPECT_TRUE(scene.service().map_brought({0, 2 * block + 1}).is_ok());
+    const bool is_whole = scene.tracker().maps_whole_blocks();
+    for (PageNumber page = 0; page < scene.count(); ++page) {
+        const bool is_mapped = is_whole || (page >= 4 && page < 2 * block);
+        EXPECT_EQ(scene.mapped().state(page) != MappedState::absent, is_mapped) << page;
+        if (!is_mapped) continue;
+        EXPECT_EQ(*scene.page(page), TrackedScene::initial(page * page_bytes));
+    }
+    EXPECT_EQ(scene.faults(), 0U);
+    *scene.page(block + 3) = 'w';
+    EXPECT_TRUE(scene.harvest().has(block + 3));
+    EXPECT_EQ(*scene.page(0), TrackedScene::initial(0));
+}
+
 TEST_P(TrackerConformance, reports_a_page_that_was_read_and_then_written) {
     TrackedScene scene(GetParam(), 40);
     EXPECT_EQ(*scene.at(5 * page_bytes + 9), TrackedScene::initial(5 * page_bytes + 9));
