@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks compute their rows of one array
-// and call acp_barrier_dsm after each step. The yardstick is the same loops on private
-// memory, where each rank computes rows of its own without a barrier. The two alternate. At the end
+// and call acp_barrier_dsm after each step; then they touch the rows of their neighbours, or first fetch
+// them by acp_prefetch_dsm. The yardstick is the same loops on private
+// memory, where each rank computes rows of its own without a barrier. All alternate. At the end
 // rank 0 compares the shared array, bit by bit, with that of one process.
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +23,9 @@ namespace acp::bench {
 namespace {
 
 // What rank 0 orders.
-enum Kind : std::uint32_t { on_shared = 1, on_private, alone, close };
+enum Kind : std::uint32_t { on_shared = 1, prefetched, on_private, alone, close };
+
+constexpr std::size_t kinds = alone;
 
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t page_values = page_bytes / sizeof(double);
@@ -126,14 +129,24 @@ public:
 
 private:
     void step(Kind kind, int steps) {
-        if (kind == on_shared) {
-            compute(from_, to_, part_, steps, [] { must(acp_barrier_dsm() == 0); });
+        if (kind == on_shared || kind == prefetched) {
+            compute(from_, to_, part_, steps, [&] {
+                must(acp_barrier_dsm() == 0);
+                if (kind == prefetched) prefetch_neighbours();
+            });
             steps_done_ += steps;
         } else if (kind == on_private) {
             compute(own_from_, own_to_, part_, steps, [] {});
         } else if (job_.conducts()) {
             compute(own_from_, own_to_, part_of(width_, 0, 1), steps, [] {});
         }
+    }
+
+    // The rows of other ranks that the next step reads.
+    void prefetch_neighbours() {
+        const std::size_t row_bytes = width_ * sizeof(double);
+        must(acp_prefetch_dsm(from_ + (part_.first - 1) * width_, row_bytes) == 0);
+        must(acp_prefetch_dsm(from_ + part_.last * width_, row_bytes) == 0);
     }
 
     Job& job_;
@@ -149,6 +162,7 @@ private:
 };
 
 Row row_of(const Job& job,
+           std::string name,
            std::size_t width,
            int steps,
            const std::vector<double>& shared_us,
@@ -156,7 +170,7 @@ Row row_of(const Job& job,
            const std::vector<double>& alone_us) {
     Row row;
     row.experiment = "laplace";
-    row.name = "shared pages";
+    row.name = std::move(name);
     row.ranks = job.ranks();
     row.bytes = width * width * sizeof(double);
     row.iterations = shared_us.size() * static_cast<std::uint64_t>(steps);
@@ -188,7 +202,7 @@ int run_laplace(const Call& call) {
     }
     const int rounds = options.slices > 0 ? options.slices : options.is_quick ? 3 : 15;
     Progress progress("laplace", rounds);
-    std::vector<double> times_us[3];
+    std::vector<double> times_us[kinds];
     const auto measure = [&](Kind kind) {
         job.give(Order{kind, 0, {}});
         laplace->run(kind);
@@ -196,14 +210,19 @@ int run_laplace(const Call& call) {
         times_us[kind - on_shared].push_back(laplace->longest() / 1e3);
     };
     for (int round = 0; round < rounds; ++round) {
-        for (const Kind kind : {on_shared, on_private, alone}) measure(kind);
+        for (const Kind kind : {on_shared, prefetched, on_private, alone}) measure(kind);
         progress.step(show_us(times_us[0].back()) + " on shared pages");
     }
     const bool is_right = laplace->is_right();
     job.give(Order{close, 0, {}});
     laplace.reset();
     if (!is_right) give_up("laplace: the bits are not those that one process computes");
-    return finish(options, {row_of(job, width, steps, times_us[0], times_us[1], times_us[2])});
+    const auto row = [&](Kind kind, std::string name) {
+        return row_of(job, std::move(name), width, steps, times_us[kind - on_shared],
+                      times_us[on_private - on_shared], times_us[alone - on_shared]);
+    };
+    return finish(options,
+                  {row(on_shared, "shared pages"), row(prefetched, "shared pages, prefetched")});
 }
 
 }  // namespace acp::bench
