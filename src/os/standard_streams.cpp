@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/system_error.hpp"
@@ -56,6 +57,15 @@ Result<FileDescriptor> open_for_reading(const std::string& path) {
     FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) return system_failure("open", errno, path);
     return file;
+}
+
+bool are_same_file(int fd, int other) noexcept {
+    struct stat one {};
+
+    struct stat two {};
+
+    return fstat(fd, &one) == 0 && fstat(other, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
 }
 
 bool is_in_foreground(int fd) noexcept {

@@ -39,6 +39,9 @@ Result<FileDescriptor> open_for_appending(const std::string& path);
 // message).
 Result<FileDescriptor> open_for_reading(const std::string& path);
 
+// Whether two descriptors are of the same file, terminal, pipe or socket.
+[[nodiscard]] bool are_same_file(int fd, int other) noexcept;
+
 // Whether this process may read the terminal without being stopped: its process group is the
 // terminal's foreground group.
 [[nodiscard]] bool is_in_foreground(int fd) noexcept;

@@ -29,6 +29,7 @@
 #include "launch/launch_plan.hpp"
 #include "launch/line_channel.hpp"
 #include "life_watch.hpp"
+#include "line_state.hpp"
 #include "network.hpp"
 #include "output.hpp"
 #include "stdin_pump.hpp"
@@ -142,6 +143,7 @@ private:
     void on_deadline(std::uint64_t now_ns);
     void begin_finishing();
     void on_output_news();
+    void tell_line_state();
     [[nodiscard]] bool is_output_complete() const noexcept;
 
     launch::LaunchPlan plan_;
@@ -162,7 +164,9 @@ private:
     std::unique_ptr<FileRequests> requests_;  // none where a sandbox refuses the socket
     std::vector<Rank> ranks_;                 // the ranks of this node, by slot
     std::array<std::unique_ptr<OutputThread>, 2>
-        outputs_;                        // stdout, stderr; none when output goes to files
+        outputs_;             // stdout, stderr; none when output goes to files
+    LineState message_line_;  // the last line of the file to which acprun writes its messages
+    bool has_told_open_line_ = false;  // the last message to acprun about message_line_ was `open`
     os::FileDescriptor terminal_input_;  // leads to rank 0, until the pump takes it
     StdinPump pump_;
 

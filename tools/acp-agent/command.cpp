@@ -13,6 +13,7 @@
 namespace acp::agent {
 
 void Agent::on_command() {
+    tell_line_state();  // acprun may print the answer
     if (!channel_.receive().is_ok()) {
         is_launcher_lost_ = true;
         phase_ = Phase::over;
@@ -54,6 +55,9 @@ void Agent::obey(const std::string& line) {
     } else if (words[0] == "doings" && words.size() == 2) {
         tell_doings(words[1]);
         channel_.send("told " + std::string(words[1]));
+    } else if (words[0] == "newline") {
+        message_line_.end_line();
+        has_told_open_line_ = false;
     } else if (words[0] == "alive?") {
         channel_.send("alive");
     } else if (words[0] == "timeout") {

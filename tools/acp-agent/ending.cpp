@@ -139,6 +139,7 @@ void Agent::on_output_news() {
     for (const auto& output : outputs_) {
         if (output != nullptr) output->take_news();
     }
+    tell_line_state();
     int failure = outputs_[0] == nullptr ? 0 : outputs_[0]->failure();
     // A failed write to standard error is not reported, since the report would go there too;
     // refused memory is reported to acprun.
@@ -155,6 +156,13 @@ void Agent::on_output_news() {
         }
     }
     if (phase_ == Phase::finishing && is_output_complete()) stay_or_end();
+}
+
+// acprun begins its messages with a newline while a line of the ranks is unfinished.
+void Agent::tell_line_state() {
+    if (message_line_.is_open() == has_told_open_line_) return;
+    has_told_open_line_ = !has_told_open_line_;
+    channel_.send(has_told_open_line_ ? "line open" : "line ended");
 }
 
 bool Agent::is_output_complete() const noexcept {

@@ -157,7 +157,9 @@ Status Agent::prepare_outputs() {
     }
     constexpr std::array<std::uint64_t, 2> tokens{token_stdout, token_stderr};
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
-        auto made = OutputThread::create(thread_names[i], targets[i]);
+        const bool is_for_messages = os::are_same_file(targets[i], os::standard_error);
+        auto made = OutputThread::create(thread_names[i], targets[i],
+                                         is_for_messages ? &message_line_ : nullptr);
         if (!made.is_ok()) return std::move(made).failure();
         outputs_[i] = std::move(made).value();
         if (auto status = poll_->add(outputs_[i]->news_fd(), tokens[i]); !status.is_ok())

@@ -28,15 +28,18 @@ constexpr std::size_t stream_events_max = 32;
 
 }  // namespace
 
-Result<std::unique_ptr<OutputThread>> OutputThread::create(const char* name, int target) {
+Result<std::unique_ptr<OutputThread>> OutputThread::create(const char* name,
+                                                           int target,
+                                                           LineState* line) {
     auto poll = os::PollSet::create();
     if (!poll.is_ok()) return std::move(poll).failure();
     auto finish = os::Event::create();
     if (!finish.is_ok()) return std::move(finish).failure();
     auto news = os::Event::create();
     if (!news.is_ok()) return std::move(news).failure();
-    std::unique_ptr<OutputThread> made(new OutputThread(
-        name, target, std::move(poll).value(), std::move(finish).value(), std::move(news).value()));
+    std::unique_ptr<OutputThread> made(new OutputThread(name, target, line, std::move(poll).value(),
+                                                        std::move(finish).value(),
+                                                        std::move(news).value()));
     if (auto status = made->poll_.add(made->finish_.fd(), finish_token); !status.is_ok())
         return status;
     return made;
@@ -159,9 +162,15 @@ void OutputThread::release_questions() {
 
 void OutputThread::write_out() noexcept {
     if (failure() == 0) {
+        note_line(LineState::Known::begins);
         if (const int error = os::write_all(target_, out_); error != 0) fail(error);
+        note_line(LineState::Known::was_written);
     }
     out_.clear();
+}
+
+void OutputThread::note_line(LineState::Known known) noexcept {
+    if (line_ != nullptr && line_->note(out_, known)) news_.signal();
 }
 
 void OutputThread::fail(int error) noexcept {

@@ -19,6 +19,7 @@
 #include "os/thread.hpp"
 
 #include "line_gate.hpp"
+#include "line_state.hpp"
 
 namespace acp::agent {
 
@@ -41,8 +42,11 @@ struct Marks {
 class OutputThread {
 public:
     //   target  descriptor that is written to; stays the caller's
+    //   line    notes the ends of all writes, and outlives the thread; nullptr for none
     // Errors: limit (descriptors used up), system.
-    static base::Result<std::unique_ptr<OutputThread>> create(const char* name, int target);
+    static base::Result<std::unique_ptr<OutputThread>> create(const char* name,
+                                                              int target,
+                                                              LineState* line);
 
     // Adds a rank's stream; call it before start().
     //   marks  put before lines and pieces of lines
@@ -55,7 +59,7 @@ public:
     // block.
     void finish() noexcept;
 
-    // Readable when is_done() or failure() has changed.
+    // Readable when is_done(), failure() or the LineState has changed.
     [[nodiscard]] int news_fd() const noexcept { return news_.fd(); }
 
     void take_news() noexcept { news_.drain(); }
@@ -84,9 +88,15 @@ private:
         std::string rest_of_line;
     };
 
-    OutputThread(const char* name, int target, os::PollSet poll, os::Event finish, os::Event news)
+    OutputThread(const char* name,
+                 int target,
+                 LineState* line,
+                 os::PollSet poll,
+                 os::Event finish,
+                 os::Event news)
         : name_(name),
           target_(target),
+          line_(line),
           poll_(std::move(poll)),
           finish_(std::move(finish)),
           news_(std::move(news)) {}
@@ -100,10 +110,12 @@ private:
     void release_questions();
     [[nodiscard]] bool has_question() const noexcept;
     void write_out() noexcept;
+    void note_line(LineState::Known known) noexcept;
     void fail(int error) noexcept;
 
     const char* name_;
     int target_;
+    LineState* line_;
     os::PollSet poll_;
     os::Event finish_;
     os::Event news_;

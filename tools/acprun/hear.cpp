@@ -55,6 +55,8 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     } else if (word == "alive") {
         agent.owes_sign_of_life = false;
         agent.silences = 0;
+    } else if (word == "line") {
+        agent.has_open_line = rest == "open";
     } else if (word == "told") {
         roll_call_.note_told(agent, rest);
         settle_roll_call();

@@ -26,16 +26,30 @@ constexpr std::size_t events_max = 64;
 
 }  // namespace
 
-void say(std::string_view text) {
-    os::write_line(os::standard_error, "acprun: " + base::printable(text));
+void say(std::string_view text, std::string_view before) {
+    os::write_line(os::standard_error,
+                   std::string(before).append("acprun: ").append(base::printable(text)));
 }
 
 Launcher::Launcher(PlannedJob job, LaunchOptions options)
     : job_(std::move(job)), options_(options), agents_(job_.nodes.size()) {}
 
+// run::say(), on a line of its own: after the progress line has been removed, and below a line that
+// the ranks have not finished.
 void Launcher::say(std::string_view text) {
     progress_.clear();
-    run::say(text);
+    run::say(text, end_open_line() ? "\n" : "");
+}
+
+// Whether output of the ranks ends in the middle of a line where acprun writes its messages; notes
+// that the caller ends that line.
+bool Launcher::end_open_line() {
+    if (outputs_.is_used()) return outputs_.end_open_line();
+    AgentLink& agent = agents_.front();  // it writes there itself
+    if (!agent.has_open_line) return false;
+    agent.has_open_line = false;
+    agent.send("newline");
+    return true;
 }
 
 int Launcher::run() {

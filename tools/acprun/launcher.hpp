@@ -38,7 +38,8 @@ inline constexpr std::uint64_t patience_ns = 10'000'000'000;  // time for proces
 inline constexpr std::uint32_t reached_at_once_max = 32;
 
 // Prints a line of acprun's own to stderr.
-void say(std::string_view text);
+//   before  written before it: a newline, if the line there is unfinished
+void say(std::string_view text, std::string_view before = {});
 
 class Launcher {
 public:
@@ -67,7 +68,8 @@ private:
     void give_up_on_meeting();
 
     // launcher.cpp
-    void say(std::string_view text);  // run::say(), after the progress line has been removed
+    void say(std::string_view text);
+    bool end_open_line();
     void loop();
     void on_time();
     void expect_end(int fallback_code);

@@ -22,7 +22,9 @@ constexpr std::array<const char*, 2> thread_names{"acp-stdout", "acp-stderr"};
 
 Status Outputs::prepare(os::PollSet& poll, std::uint64_t token) {
     for (std::size_t i = 0; i < carriers_.size(); ++i) {
-        auto made = agent::OutputThread::create(thread_names[i], targets[i]);
+        const bool is_for_messages = os::are_same_file(targets[i], os::standard_error);
+        auto made = agent::OutputThread::create(thread_names[i], targets[i],
+                                                is_for_messages ? &message_line_ : nullptr);
         if (!made.is_ok()) return std::move(made).failure();
         carriers_[i] = std::move(made).value();
         if (auto status = poll.add(carriers_[i]->news_fd(), token); !status.is_ok()) return status;
@@ -70,6 +72,12 @@ bool Outputs::is_complete() const noexcept {
     return std::all_of(carriers_.begin(), carriers_.end(), [](const auto& carrier) {
         return carrier == nullptr || carrier->is_done();
     });
+}
+
+bool Outputs::end_open_line() noexcept {
+    const bool is_open = message_line_.is_open();
+    message_line_.end_line();
+    return is_open;
 }
 
 int Outputs::failure() const noexcept {

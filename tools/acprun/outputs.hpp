@@ -39,6 +39,10 @@ public:
 
     [[nodiscard]] bool is_complete() const noexcept;
 
+    // Whether what was written last to standard error, or to standard output if that is the same
+    // file, ends in the middle of a line. Then the caller must write a newline there.
+    bool end_open_line() noexcept;
+
     // errno of a failed write to stdout, or ENOMEM of either stream; 0 = none.
     [[nodiscard]] int failure() const noexcept;
 
@@ -46,6 +50,8 @@ public:
     void abandon() noexcept;
 
 private:
+    agent::LineState
+        message_line_;  // the last line of the file to which acprun writes its messages
     std::array<std::unique_ptr<agent::OutputThread>, 2> carriers_;  // stdout, stderr
 };
 

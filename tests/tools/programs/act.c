@@ -113,6 +113,8 @@ static void act(const char* verb, const char* value) {
         say(1, value, "\r");
     else if (strcmp(verb, "error") == 0)
         say(2, value, "\n");
+    else if (strcmp(verb, "errorpart") == 0)
+        say(2, value, "");
     else if (strcmp(verb, "variable") == 0)
         say(1, getenv(value) != NULL ? getenv(value) : "not set", "\n");
     else if (strcmp(verb, "exit") == 0)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where acprun's own messages stand among the output of the ranks."""
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+
+from support import ACPRUN, ACT, WATCHDOG_S, ToolTest, acprun, clean_environment, main
+
+SHAPES = (("-n", "1"), ("-n", "2"), ("-n", "2", "--nodes", "2"), ("-n", "2", "--tag"))
+
+
+def merged(*arguments):
+    """The output of a job whose stdout and stderr are one file."""
+    return subprocess.run([ACPRUN, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=WATCHDOG_S, env=clean_environment()).stdout.decode()
+
+
+class UnfinishedLines(ToolTest):
+    def read_until(self, descriptor, wanted, seen=b""):
+        """What was read, with what has been seen before, until a pattern is found in it."""
+        while not re.search(wanted, seen, re.DOTALL):
+            self.assertTrue(select.select([descriptor], [], [], WATCHDOG_S)[0], seen)
+            seen += os.read(descriptor, 4096)
+        return seen
+
+    def test_a_message_begins_on_a_line_of_its_own(self):
+        for shape in SHAPES:
+            for verb in ("part", "errorpart"):
+                lines = merged(*shape, ACT, f"0:{verb}=abc", "0:exit=3", "pause").splitlines()
+                self.assertEqual(lines[0], "[0] abc" if "--tag" in shape else "abc", (shape, lines))
+                self.assertRegex(lines[1], "^acprun: rank 0 .* exited with code 3", (shape, lines))
+
+    def test_each_stream_gets_a_newline_only_for_its_own_line(self):
+        for shape in SHAPES[:3]:
+            result = acprun(*shape, ACT, "0:part=abc", "0:exit=3", "pause")
+            self.assertEqual(result.stdout, b"abc", shape)
+            self.assertTrue(result.stderr.startswith(b"acprun: rank 0 "), (shape, result.stderr))
+            result = acprun(*shape, ACT, "0:part=abc", "0:errorpart=def", "0:exit=3", "pause")
+            self.assertEqual(result.stdout, b"abc", shape)
+            self.assertTrue(result.stderr.startswith(b"def\nacprun: rank 0 "), (shape, result.stderr))
+
+    def test_a_finished_line_is_followed_by_no_empty_one(self):
+        for shape in SHAPES:
+            lines = merged(*shape, ACT, "0:part=abc", "0:print=", "0:exit=3", "pause").splitlines()
+            self.assertRegex(lines[1], "^acprun: rank 0 ", (shape, lines))
+
+    def test_a_message_to_a_running_job_ends_the_line_each_time(self):
+        """On a terminal: an unfinished line, two reports of what the rank does, another unfinished line, another report."""
+        near, far = pty.openpty()
+        self.addCleanup(os.close, near)
+        job = self.start("-n", "1", "sh", "-c", "sleep 1000 & trap 'printf def' HUP; printf abc; while :; do wait; done",
+                         stdout=far, stderr=far)
+        os.close(far)
+        seen = self.read_until(near, b"abc")
+        for number, wanted in ((signal.SIGUSR2, b"abc\r\nacprun: .*\r\n"),
+                               (signal.SIGUSR2, b"acprun: .*\r\nacprun: .*\r\n"), (signal.SIGHUP, b"def"),
+                               (signal.SIGUSR2, b"def\r\nacprun: ")):
+            job.send(number)
+            seen = self.read_until(near, wanted, seen)
+        self.assertNotIn(b"\r\n\r\n", seen)
+
+
+if __name__ == "__main__":
+    main()

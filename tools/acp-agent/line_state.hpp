@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether the last byte that output threads wrote to a file was no newline, so that a message
+// written there next would begin in the middle of a line. Threads: any. If two threads write to the
+// file at once, the state is that of one of the two writes.
+#pragma once
+
+#include <atomic>
+#include <string_view>
+
+namespace acp::agent {
+
+class LineState {
+public:
+    enum class Known { begins, was_written };
+
+    // Call before and after a write. A line is open before its bytes can be read, and has ended
+    // only after its newline was written. Returns whether is_open() has changed.
+    bool note(std::string_view bytes, Known known) noexcept {
+        if (bytes.empty()) return false;
+        const bool is_open = bytes.back() != '\n';
+        if (!is_open && known == Known::begins) return false;
+        // relaxed: no other data depends on the flag
+        return is_open_.exchange(is_open, std::memory_order_relaxed) != is_open;
+    }
+
+    // Call after another thread or process has written a newline there.
+    void end_line() noexcept { is_open_.store(false, std::memory_order_relaxed); }
+
+    // Whether the line that was written last lacks its newline.
+    [[nodiscard]] bool is_open() const noexcept { return is_open_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<bool> is_open_{false};
+};
+
+}  // namespace acp::agent
