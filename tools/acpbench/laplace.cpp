@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks compute their rows of one array
 // and call acp_barrier_dsm after each step; then they touch the rows of their neighbours, or first fetch
-// them by acp_prefetch_dsm. The yardstick is the same loops on private
-// memory, where each rank computes rows of its own without a barrier. All alternate. At the end
-// rank 0 compares the shared array, bit by bit, with that of one process.
+// them by acp_prefetch_dsm. Beside it the same by hand: puts of outer rows that overlap the
+// computation, and acp_sync. The yardstick is the same loops on private memory, where each rank
+// computes rows of its own without a barrier. All alternate. At the end rank 0 compares the results,
+// bit by bit, with those of one process.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +25,7 @@ namespace acp::bench {
 namespace {
 
 // What rank 0 orders.
-enum Kind : std::uint32_t { on_shared = 1, prefetched, on_private, alone, close };
+enum Kind : std::uint32_t { on_shared = 1, prefetched, by_hand, on_private, alone, close };
 
 constexpr std::size_t kinds = alone;
 
@@ -48,22 +50,122 @@ void heat_edge(double* array, std::size_t width) {
     for (std::size_t x = 0; x < width; ++x) array[x] = 1 + static_cast<double>(x % 7) / 7;
 }
 
-// Stores `steps` times the mean of the four neighbours. Afterwards the newest values are in `from`.
-// It calls meet() after each step.
+// Stores the mean of the four neighbours.
+void compute_rows(const double* from, double* to, const Part& part) {
+    for (std::size_t y = part.first; y < part.last; ++y) {
+        const double* const row = from + y * part.width;
+        double* const out = to + y * part.width;
+        for (std::size_t x = 1; x + 1 < part.width; ++x)
+            out[x] = 0.25 * (row[x - 1] + row[x + 1] + row[x - part.width] + row[x + part.width]);
+    }
+}
+
+// Afterwards `from` has the newest values. compute() calls meet() after each step.
 template <typename Meet>
 void compute(double*& from, double*& to, const Part& part, int steps, const Meet& meet) {
     for (int step = 0; step < steps; ++step) {
-        for (std::size_t y = part.first; y < part.last; ++y) {
-            const double* const row = from + y * part.width;
-            double* const out = to + y * part.width;
-            for (std::size_t x = 1; x + 1 < part.width; ++x) {
-                out[x] =
-                    0.25 * (row[x - 1] + row[x + 1] + row[x - part.width] + row[x + part.width]);
-            }
-        }
+        compute_rows(from, to, part);
         std::swap(from, to);
         meet();
     }
+}
+
+// LAPLACE by hand: a rank's heap has its rows and one row of each neighbour. In each step the rank
+// computes its first and its last row, puts them to its neighbours, and computes the rows between
+// them while the puts are in flight.
+class RowsByHand {
+public:
+    RowsByHand(const Part& part, int rank, int ranks)
+        : whole_(part),
+          width_(part.width),
+          rows_(part.last - part.first + 2),
+          part_{width_, 1, rows_ - 1},
+          upper_(rank - 1),
+          lower_(rank + 1 < ranks ? rank + 1 : -1) {
+        for (Array& array : arrays_) {
+            array.own = acp_malloc(rows_ * width_ * sizeof(double), rank);
+            must(array.own != ACP_GA_NULL);
+            array.values = static_cast<double*>(acp_query_address(array.own));
+            std::fill(array.values, array.values + rows_ * width_, 0.0);
+            if (part.first == 1) heat_edge(array.values, width_);
+            // A neighbour puts its last row above the first one here, and its first row below the last.
+            array.of_ranks.resize(static_cast<std::size_t>(ranks));
+            must(acp_allgather_team(acp_world_team(), &array.own, sizeof array.own,
+                                    array.of_ranks.data()) == 0);
+        }
+        std::uint64_t rows = rows_;
+        rows_of_ranks_.resize(static_cast<std::size_t>(ranks));
+        must(acp_allgather_team(acp_world_team(), &rows, sizeof rows, rows_of_ranks_.data()) == 0);
+    }
+
+    RowsByHand(const RowsByHand&) = delete;
+    RowsByHand& operator=(const RowsByHand&) = delete;
+
+    ~RowsByHand() {
+        for (const Array& array : arrays_) acp_free(array.own);
+    }
+
+    void step(int steps) {
+        for (int i = 0; i < steps; ++i) {
+            const Array& from = arrays_[steps_done_ % 2];
+            const Array& to = arrays_[(steps_done_ + 1) % 2];
+            compute_rows(from.values, to.values, {width_, part_.first, part_.first + 1});
+            compute_rows(from.values, to.values, {width_, part_.last - 1, part_.last});
+            const acp_handle_t up = put(to, part_.first, upper_);
+            const acp_handle_t down = put(to, part_.last - 1, lower_);
+            compute_rows(from.values, to.values, {width_, part_.first + 1, part_.last - 1});
+            must(acp_wait(up, -1) == 0 && acp_wait(down, -1) == 0);
+            must(acp_sync() == 0);
+            ++steps_done_;
+        }
+    }
+
+    [[nodiscard]] int steps_done() const { return steps_done_; }
+
+    // Whether the rows of this rank are those of the whole array.
+    [[nodiscard]] bool has(const std::vector<double>& array) const {
+        return std::memcmp(arrays_[steps_done_ % 2].values + width_,
+                           array.data() + whole_.first * width_,
+                           (whole_.last - whole_.first) * width_ * sizeof(double)) == 0;
+    }
+
+private:
+    struct Array {
+        acp_ga_t own = ACP_GA_NULL;
+        double* values = nullptr;
+        std::vector<acp_ga_t> of_ranks;
+    };
+
+    // Puts a row into the outer row of a neighbour; -1: there is none.
+    acp_handle_t put(const Array& array, std::size_t row, int neighbour) const {
+        if (neighbour < 0) return ACP_HANDLE_NULL;
+        const auto rank = static_cast<std::size_t>(neighbour);
+        const std::size_t there = neighbour == upper_ ? rows_of_ranks_[rank] - 1 : 0;
+        return acp_put(array.of_ranks[rank] + there * width_ * sizeof(double),
+                       array.values + row * width_, width_ * sizeof(double), ACP_HANDLE_NULL);
+    }
+
+    Part whole_;  // this rank's rows in the whole array
+    std::size_t width_;
+    std::size_t rows_;  // also those of neighbours
+    Part part_;         // this rank's rows here
+    int upper_;         // -1: there is none
+    int lower_;
+    Array arrays_[2];
+    std::vector<std::uint64_t> rows_of_ranks_;
+    int steps_done_ = 0;
+};
+
+// Returns the whole array after `steps` steps of one process.
+std::vector<double> computed_alone(std::size_t width, int steps) {
+    std::vector<double> one(width * width);
+    std::vector<double> other(width * width);
+    double* from = one.data();
+    double* to = other.data();
+    heat_edge(from, width);
+    heat_edge(to, width);
+    compute(from, to, part_of(width, 0, 1), steps, [] {});
+    return from == one.data() ? std::move(one) : std::move(other);
 }
 
 class Laplace {
@@ -87,6 +189,7 @@ public:
             heat_edge(to_, width);
         }
         must(acp_barrier_dsm() == 0);
+        by_hand_.emplace(part_, job.rank(), job.ranks());
     }
 
     Laplace(const Laplace&) = delete;
@@ -115,16 +218,12 @@ public:
         return static_cast<double>(longest);
     }
 
-    // Rank 0: whether all bits are those that one process computes.
+    // Rank 0: whether all bits of the shared array, and of its own rows by hand, are those that one
+    // process computes.
     [[nodiscard]] bool is_right() const {
-        std::vector<double> one(width_ * width_);
-        std::vector<double> other(width_ * width_);
-        double* from = one.data();
-        double* to = other.data();
-        heat_edge(from, width_);
-        heat_edge(to, width_);
-        compute(from, to, part_of(width_, 0, 1), steps_done_, [] {});
-        return std::memcmp(from, from_, one.size() * sizeof(double)) == 0;
+        const std::vector<double> right = computed_alone(width_, steps_done_);
+        return std::memcmp(right.data(), from_, right.size() * sizeof(double)) == 0 &&
+               by_hand_->has(computed_alone(width_, by_hand_->steps_done()));
     }
 
 private:
@@ -135,6 +234,8 @@ private:
                 if (kind == prefetched) prefetch_neighbours();
             });
             steps_done_ += steps;
+        } else if (kind == by_hand) {
+            by_hand_->step(steps);
         } else if (kind == on_private) {
             compute(own_from_, own_to_, part_, steps, [] {});
         } else if (job_.conducts()) {
@@ -158,6 +259,7 @@ private:
     std::vector<double> own_;
     double* own_from_ = nullptr;
     double* own_to_ = nullptr;
+    std::optional<RowsByHand> by_hand_;
     int steps_done_ = 0;
 };
 
@@ -167,7 +269,8 @@ Row row_of(const Job& job,
            int steps,
            const std::vector<double>& shared_us,
            const std::vector<double>& private_us,
-           const std::vector<double>& alone_us) {
+           const std::vector<double>& alone_us,
+           const std::vector<double>& by_hand_us) {
     Row row;
     row.experiment = "laplace";
     row.name = std::move(name);
@@ -178,6 +281,7 @@ Row row_of(const Job& job,
     row.yardstick = Yardstick{"private memory", summarize(private_us).median, "us"};
     row.ratio = row.latency_us.median / row.yardstick->value;
     row.extra.emplace_back("speedup", summarize(alone_us).median / row.latency_us.median);
+    row.extra.emplace_back("of_by_hand", summarize(by_hand_us).median / row.latency_us.median);
     return row;
 }
 
@@ -210,7 +314,7 @@ int run_laplace(const Call& call) {
         times_us[kind - on_shared].push_back(laplace->longest() / 1e3);
     };
     for (int round = 0; round < rounds; ++round) {
-        for (const Kind kind : {on_shared, prefetched, on_private, alone}) measure(kind);
+        for (const Kind kind : {on_shared, prefetched, by_hand, on_private, alone}) measure(kind);
         progress.step(show_us(times_us[0].back()) + " on shared pages");
     }
     const bool is_right = laplace->is_right();
@@ -219,10 +323,12 @@ int run_laplace(const Call& call) {
     if (!is_right) give_up("laplace: the bits are not those that one process computes");
     const auto row = [&](Kind kind, std::string name) {
         return row_of(job, std::move(name), width, steps, times_us[kind - on_shared],
-                      times_us[on_private - on_shared], times_us[alone - on_shared]);
+                      times_us[on_private - on_shared], times_us[alone - on_shared],
+                      times_us[by_hand - on_shared]);
     };
     return finish(options,
-                  {row(on_shared, "shared pages"), row(prefetched, "shared pages, prefetched")});
+                  {row(on_shared, "shared pages"), row(prefetched, "shared pages, prefetched"),
+                   row(by_hand, "puts by hand")});
 }
 
 }  // namespace acp::bench
