@@ -66,6 +66,11 @@ Status PageBarrier::write_back() {
     return flusher_.flush({0, parts_.window.page_count()});
 }
 
+// A run of a notice has a page at least.
+std::uint64_t PageBarrier::bytes_max() const noexcept {
+    return code_bytes + parts_.window.page_count() * pages::notice_bytes;
+}
+
 std::span<const char> PageBarrier::notice() {
     const Status left = flusher_.flush({0, parts_.window.page_count()});
     Code code = parts_.node.take_failure();

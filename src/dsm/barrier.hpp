@@ -52,6 +52,7 @@ public:
     bool synchronize(team::Team& team, base::Status& status);
 
 private:
+    [[nodiscard]] std::uint64_t bytes_max() const noexcept override;
     std::span<const char> notice() override;
     void settle(std::span<const std::span<const char>> notices) override;
     void add(PageRange pages) noexcept override;

@@ -36,6 +36,8 @@ public:
     Assignment(const Window& window, PageRange pages, const pages::HomeRule& rule) noexcept
         : window_(window), pages_(pages), rule_(rule) {}
 
+    [[nodiscard]] std::uint64_t bytes_max() const noexcept override { return 0; }
+
     std::span<const char> notice() override {
         const pages::HomeTable<> homes = window_.homes();
         homes.assign(pages_.first, pages_.count, rule_);
@@ -59,6 +61,8 @@ class RankPages::Release final : public team::LeaderMeeting {
 public:
     Release(const WindowMemory& memory, NodeState<> node, PageRange pages) noexcept
         : memory_(memory), node_(node), pages_(pages) {}
+
+    [[nodiscard]] std::uint64_t bytes_max() const noexcept override { return 0; }
 
     std::span<const char> notice() override { return {}; }
 

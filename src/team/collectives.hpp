@@ -62,8 +62,12 @@ public:
     LeaderMeeting& operator=(const LeaderMeeting&) = delete;
     virtual ~LeaderMeeting() = default;
 
-    // Called when all members of the node have arrived. Returns the node's notice, of any length,
-    // valid until settle() has returned. May throw std::bad_alloc.
+    // The length of the longest notice that a node may have; the same on all nodes. A longer one
+    // breaks the team with `mismatch`.
+    [[nodiscard]] virtual std::uint64_t bytes_max() const noexcept = 0;
+
+    // Called when all members of the node have arrived. Returns the node's notice, of at most
+    // bytes_max() bytes, valid until settle() has returned. May throw std::bad_alloc.
     virtual std::span<const char> notice() = 0;
 
     // Called when the leaders of all nodes have met, and before any member of the node leaves.

@@ -174,6 +174,14 @@ public:
     // Breaks the team for the caller, and notifies all other members. Returns false.
     bool fail(const base::Status& why) noexcept;
 
+    // fail(), because a member has announced a notice that is longer than the current call allows.
+    bool fail_notice(std::uint32_t rank, std::uint64_t bytes, std::uint64_t bytes_max) noexcept {
+        return fail_mismatch(rank, signature_, [=] {
+            return "has announced a notice of " + std::to_string(bytes) + " bytes, where at most " +
+                   std::to_string(bytes_max) + " are possible";
+        });
+    }
+
     // --- Members of this node: rounds on the board ---
 
     [[nodiscard]] RoundNumber begin_round() noexcept { return board_.begin_round(); }

@@ -5,7 +5,7 @@ import sys
 
 from plants import ROOT, Plants
 
-TESTS = [f"tests/unit/team/{name}_test.cpp" for name in ("collectives", "synchronize", "breakage", "call_queue", "teams")]
+TESTS = [f"tests/unit/team/{name}_test.cpp" for name in ("collectives", "synchronize", "breakage", "call_queue", "teams", "notices")]
 SOURCES = tuple(sorted(path.name for path in (ROOT / "src/team").glob("*.cpp")))
 LAYERS = ("operations", "claims", "pm", "message", "data", "gma", "allocator", "remote", "local", "node", "hash", "os", "base")
 
@@ -17,7 +17,16 @@ MUTANTS = {
     "an exclusive scan between nodes includes the own elements": ("exchange.cpp",
         "copy(result, is_exclusive ? before : combined, bytes)", "copy(result, combined, bytes)"),
     "the third node is not combined": ("reduce.cpp", "std::uint32_t node = 2;", "std::uint32_t node = 3;"),
-    "the last notice counts as the longest": ("notices.cpp", "std::max(longest, head.bytes)", "head.bytes"),
+    "the last notice counts as the longest": ("notice_gather.hpp", "std::max(longest, bytes)", "bytes"),
+    "a notice may have any length": ("notice_gather.hpp", "if (bytes > bytes_max_)", "if (false)"),
+    "the longest notice is refused": ("notice_gather.hpp", "if (bytes > bytes_max_)", "if (bytes >= bytes_max_)"),
+    "a notice as long as its head is cut": ("notice_gather.hpp", "longest <= text_bytes ||", "longest <= text_bytes + 1 ||"),
+    "the second run of a range of nodes is cut": ("leaders.cpp", "(behind == 0 || visit(0, begins[behind]))", "(behind == 0 || visit(0, begins[behind] / 2))"),
+    "a node leaves before the leaders have met": ("leaders.cpp", "        if (!read_arrivals(team, arrival) || !meet_leaders(team, meeting)) return false;\n"
+        "        if (team.room(release, 0) == nullptr) return false;\n        team.publish(release);\n",
+        "        if (!read_arrivals(team, arrival) || team.room(release, 0) == nullptr) return false;\n        team.publish(release);\n"
+        "        if (!meet_leaders(team, meeting)) return false;\n"),
+    "a leader does not wait for its node": ("leaders.cpp", "        if (team.read(place, arrival, 0) == nullptr) return false;\n", ""),
     "a step of the dissemination is left out": ("synchronize.cpp", "sync.distance *= 2", "sync.distance *= 4"),
     "a barrier takes the arrival of the one before": ("synchronize.cpp", "        sync.is_arrived = false;\n", ""),
     "the member that a late call names is the first": ("team.cpp", "missing_ = expected.rank();", "missing_ = 0;"),
