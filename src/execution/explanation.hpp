@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Describes a plan as text: the messages to and from each partner, the heap bytes it takes, the
 // predicted time of its order, and the learned rates of its rails. Pure; any thread. Tests:
-// tests/conformance/exchange_test.cpp.
+// tests/unit/execution/explanation_test.cpp, tests/conformance/exchange_test.cpp.
 #pragma once
 
 #include <string>

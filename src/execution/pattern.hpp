@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pattern as the program builds it: the messages of one member of a team. Knows no other member's
 // pattern. One thread at a time.
-// Tests: tests/conformance/exchange_test.cpp.
+// Tests: tests/unit/execution/pattern_test.cpp, tests/conformance/exchange_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // The patterns and plans of a process, named by handles. Waiting threads make progress on all
 // started plans (gma/under_way.hpp). There is one Plans per epoch. Any thread may call it, but only
 // one at a time for each pattern or plan.
-// Tests: tests/conformance/exchange_test.cpp.
+// Tests: tests/unit/execution/plans_test.cpp, tests/conformance/exchange_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // The members of a plan that know their network agree on the rail of each parcel. All members
 // gather all parcels with the rails that each would choose, and compute the same choice
 // (exchange/rail_choice.hpp). Collective; called by the thread that compiles.
-// Tests: tests/conformance/exchange_rails_test.cpp.
+// Tests: tests/unit/execution/rail_agreement_test.cpp, tests/conformance/exchange_rails_test.cpp.
 #pragma once
 
 #include <cstdint>

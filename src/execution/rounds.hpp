@@ -7,7 +7,8 @@
 // rounds ahead of its receivers, and waits for its partners only.
 // Each member detects the death of a member by itself. A member that gives up for another reason
 // (its network, its memory) notifies its partners, and these notify theirs.
-// One thread at a time. Tests: tests/conformance/exchange_test.cpp, tests/exchange.
+// One thread at a time. Tests: tests/unit/execution/rounds_test.cpp,
+// tests/conformance/exchange_test.cpp, tests/exchange.
 #pragma once
 
 #include <cstddef>
