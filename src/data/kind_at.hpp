@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the kind of container at an address, for the message of a call that takes another kind:
 // each kind begins with a mark of its own. Any thread; blocks if the address is on another node.
-// Tests: tests/conformance/kind_at_test.cpp.
+// Tests: tests/unit/data/allocator_test.cpp, tests/conformance/kind_at_test.cpp.
 #pragma once
 
 #include "base/status.hpp"
