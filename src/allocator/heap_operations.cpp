@@ -37,6 +37,10 @@ heap::Offset offset_in_heap(const local::Space& space,
     return offset < space.segment().shape().heap_bytes ? offset : heap::no_block;
 }
 
+LeftToReclaim reclaim_some(OwnedHeap& owner) noexcept {
+    return {owner.heap().reclaim(owner.thread()) ? 1U : 0U};
+}
+
 bool AllocateBlocks::check_fields(const Call& call) noexcept {
     return Words(call.tail).is_sound(0, blocks_max) && std::has_single_bit(call->alignment) &&
            call->alignment <= alignment_most && is_sound_owner(call->owner);
@@ -63,6 +67,12 @@ Code FreeBlocks::run(Owner& owner, const Call& call, Reply& reply) noexcept {
         const heap::Offset block = owner.offset_of(addresses[i]);
         (void)reply.tail.add(owner.heap().free(owner.thread(), block, call->owner));
     }
+    reply.output = reclaim_some(owner);
+    return Code::ok;
+}
+
+Code ReclaimFreed::run(Owner& owner, const Call& /*call*/, Reply& reply) noexcept {
+    reply.output = reclaim_some(owner);
     return Code::ok;
 }
 
@@ -115,10 +125,11 @@ Code LendBlock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     return Code::ok;
 }
 
-Code TakeBackBlock::run(Owner& owner, const Call& call, Reply& /*reply*/) noexcept {
+Code TakeBackBlock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     const heap::Offset block = owner.offset_of(call->address);
     const bool is_freed =
         block != heap::no_block && owner.heap().free_lent(owner.thread(), block, call->process);
+    reply.output = reclaim_some(owner);
     return is_freed ? Code::ok : Code::stale;
 }
 
@@ -133,6 +144,7 @@ Code ReplaceBlock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
         owner.heap().replace(owner.thread(), owner.offset_of(call->old), lent, call->lent.process);
     if (!freed) return Code::stale;
     reply->freed = *freed;
+    reply->left = reclaim_some(owner);
     return Code::ok;
 }
 

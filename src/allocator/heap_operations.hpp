@@ -36,7 +36,9 @@ public:
                     space_.slot_of(context.process()),
                     context.hazards()),
           heap_(*own_heap_),
-          thread_(context.thread()) {}
+          thread_(context.thread()) {
+        if (thread_ == local::OperationContext::gateway_thread) heap_.free_in_pieces();
+    }
 
     //   heap    of a process of this node
     //   thread  the caller's number among the threads of its process
@@ -125,13 +127,31 @@ struct AllocateBlocks
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
+// Whether a gateway still holds memory of long blocks that it has freed. The caller then repeats
+// ReclaimFreed until the gateway holds none. If the caller dies before, the gateway releases that
+// memory in the next request that finds no room.
+struct LeftToReclaim {
+    std::uint64_t has_more = 0;  // 0 or 1
+};
+
+// Releases at most 1 MiB of that memory. Called at the end of each operation that may free a long
+// block.
+[[nodiscard]] LeftToReclaim reclaim_some(OwnedHeap& owner) noexcept;
+
+// Releases at most 1 MiB of that memory.
+struct ReclaimFreed : HeapOperation<ReclaimFreed, local::Nothing, LeftToReclaim> {
+    static constexpr local::OperationName name{"heap.reclaim",
+                                               "giving up the memory of freed blocks"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
 struct ToFree {
     BlockOwner owner = BlockOwner::program;  // or separate
     std::uint32_t reserved = 0;
 };
 
 // The tail is the addresses; the result's is a heap::Freed for each.
-struct FreeBlocks : HeapOperation<FreeBlocks, ToFree, local::Nothing, words_max, blocks_max> {
+struct FreeBlocks : HeapOperation<FreeBlocks, ToFree, LeftToReclaim, words_max, blocks_max> {
     static constexpr local::OperationName name{"heap.free", "freeing"};
     static bool check_fields(const Call& call) noexcept;
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
@@ -156,7 +176,8 @@ struct ToClear {
     std::uint64_t bytes = 0;  // limit: clear_bytes_max
 };
 
-inline constexpr std::uint64_t clear_bytes_max = 16ULL << 20;
+// A gateway gives the pages of 1 MiB back to the kernel in less than 100 us.
+inline constexpr std::uint64_t clear_bytes_max = 1ULL << 20;
 
 // Makes bytes of a block of the program zero. Code address: no such block begins there, or it is
 // shorter.
@@ -208,7 +229,7 @@ struct LendBlock : HeapOperation<LendBlock, ToLend, LentBlock> {
 };
 
 // Frees such a block. Code stale: it is not on loan.
-struct TakeBackBlock : HeapOperation<TakeBackBlock, LentBlock, local::Nothing> {
+struct TakeBackBlock : HeapOperation<TakeBackBlock, LentBlock, LeftToReclaim> {
     static constexpr local::OperationName name{"heap.take_back", "taking a block back"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
     static std::string places_of(const Input& input);
@@ -221,6 +242,8 @@ struct ToReplace {
 
 struct Replaced {
     heap::Freed freed = heap::Freed::done;  // anything else: nothing has changed
+    std::array<std::uint8_t, 7> reserved{};
+    LeftToReclaim left;
 };
 
 // Puts a block on loan in the place of another one of the same heap, which is freed. Code stale: the
@@ -235,6 +258,7 @@ struct ReplaceBlock : HeapOperation<ReplaceBlock, ToReplace, Replaced> {
 // The rows of a heap's blocks.
 inline constexpr const auto& heap_operations = local::rows_of<AllocateBlocks,
                                                               FreeBlocks,
+                                                              ReclaimFreed,
                                                               MeasureBlock,
                                                               ClearBlock,
                                                               MeasureHeap,

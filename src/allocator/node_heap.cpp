@@ -431,9 +431,12 @@ bool NodeHeap::reclaim_of_idle(heap::ThreadCache& cache) {
 }
 
 bool NodeHeap::find_room(heap::ThreadCache& cache) {
+    const bool is_any_freed = heap::Heap<>::has_to_reclaim(cache);
+    while (heap_.reclaim(cache)) {
+    }
     const bool is_recovered = recover(cache);
     const bool is_reclaimed = reclaim(cache);
-    return reclaim_of_idle(cache) || is_reclaimed || is_recovered;
+    return reclaim_of_idle(cache) || is_reclaimed || is_recovered || is_any_freed;
 }
 
 heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,

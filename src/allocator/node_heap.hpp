@@ -110,9 +110,20 @@ public:
         if (is_anothers) [[unlikely]]
             return heap::Freed::of_container;
         heap::ThreadCache& cache = borrow(thread);
-        const heap::Freed freed = heap_.free(cache, block);
+        const heap::Freed freed = free_by(cache, block);
         caches_.give_back(cache);
         return freed;
+    }
+
+    // From now on a call through this object frees a long block in a bounded number of steps:
+    // reclaim() gives up the rest of it, and a call that finds no room does so too. For a gateway,
+    // which serves other requests between two calls.
+    void free_in_pieces() noexcept { frees_in_pieces_ = true; }
+
+    // Gives up at most 1 MiB of the long blocks that free_in_pieces() has left. false: none are
+    // left.
+    [[nodiscard]] bool reclaim(std::uint32_t thread) const {
+        return Lease(*this, thread).reclaim();
     }
 
     // Whether a separate block begins there.
@@ -162,6 +173,9 @@ public:
                loans_.lend(container, static_cast<std::uint32_t>(maker), heap::Lent::container);
     }
 
+    // Whether a block or a container is on loan.
+    [[nodiscard]] bool is_lent(heap::Offset block) const noexcept { return loans_.has(block); }
+
     [[nodiscard]] bool end_by_use(heap::Offset container, std::uint32_t maker) noexcept {
         return loans_.end_by_use(container, maker);
     }
@@ -180,19 +194,25 @@ public:
     // ends.
     class Borrowed {
     public:
-        Borrowed(NodeHeap& heap, heap::Offset block, std::uint64_t process) noexcept
-            : heap_(heap), block_(block), process_(static_cast<std::uint32_t>(process)) {
+        Borrowed(NodeHeap& heap,
+                 heap::Offset block,
+                 std::uint64_t process,
+                 heap::Lent what = heap::Lent::bytes) noexcept
+            : heap_(heap),
+              block_(block),
+              process_(static_cast<std::uint32_t>(process)),
+              what_(what) {
             is_lent_ = process != nobody;
             if (is_lent_) {
-                is_there_ =
-                    process < heap.segment_.shape().procs && heap.loans_.hold(block, process_);
+                is_there_ = process < heap.segment_.shape().procs &&
+                            heap.loans_.hold(block, process_, what);
             } else {
                 is_there_ = block == heap::no_block || !heap.loans_.has(block);
             }
         }
 
         ~Borrowed() {
-            if (is_there_ && is_lent_) heap_.loans_.let_go(block_, process_);
+            if (is_there_ && is_lent_) heap_.loans_.let_go(block_, process_, what_);
         }
 
         Borrowed(const Borrowed&) = delete;
@@ -217,6 +237,7 @@ public:
         NodeHeap& heap_;
         heap::Offset block_;
         std::uint32_t process_;
+        heap::Lent what_;
         bool is_lent_ = false;
         bool is_there_ = false;
     };
@@ -224,7 +245,7 @@ public:
     // A thread cache, borrowed for one call of the calling thread.
     class Lease {
     public:
-        Lease(NodeHeap& heap, std::uint32_t thread) noexcept
+        Lease(const NodeHeap& heap, std::uint32_t thread) noexcept
             : heap_(heap), cache_(heap.borrow(thread)) {}
 
         ~Lease() { heap_.caches_.give_back(cache_); }
@@ -234,8 +255,11 @@ public:
 
         [[nodiscard]] heap::ThreadCache& cache() const noexcept { return cache_; }
 
+        // See NodeHeap::reclaim().
+        [[nodiscard]] bool reclaim() const { return heap_.heap_.reclaim(cache_); }
+
     private:
-        NodeHeap& heap_;
+        const NodeHeap& heap_;
         heap::ThreadCache& cache_;
     };
 
@@ -374,6 +398,19 @@ private:
         words[1].store(0, std::memory_order_relaxed);
     }
 
+    // Frees a block through a borrowed cache. A gateway borrows another cache than its first one
+    // where a thread that looks for room has taken that one over for a moment.
+    heap::Freed free_by(heap::ThreadCache& cache, heap::Offset block) const {
+        return frees_in_pieces_ && cache.number() == first_shared_cache()
+                   ? heap_.begin_to_free(cache, block)
+                   : heap_.free(cache, block);
+    }
+
+    // The cache that a gateway's requests borrow.
+    [[nodiscard]] heap::CacheNumber first_shared_cache() const noexcept {
+        return heap::caches_of(user_).first + heap::threads_with_cache;
+    }
+
     [[nodiscard]] heap::ThreadCache& borrow(std::uint32_t thread) const noexcept {
         heap::ThreadCache* cache = caches_.borrow(user_, thread);
         return cache != nullptr ? *cache : wait_for_cache(thread);
@@ -416,6 +453,7 @@ private:
     const local::Hazards& hazards_;
     std::uint32_t owner_;
     std::uint32_t user_;
+    bool frees_in_pieces_ = false;
     char* blocks_;
     std::atomic<std::uint64_t>* gone_;  // a bit for each slot: its caches were recovered
     heap::CachePlaces caches_;

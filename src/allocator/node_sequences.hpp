@@ -73,6 +73,9 @@ public:
         return sequences_.destroy(number, kind);
     }
 
+    // See NodeHeap::reclaim().
+    [[nodiscard]] bool reclaim() const { return lease_.reclaim(); }
+
     // Runs a call, again where there was no room, after NodeHeap::find_room().
     template <typename Call>
     sequence::SequenceEffect with_room(const Call& call) {

@@ -17,7 +17,7 @@ table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
 }
 
 void HeapBlocks::free(table::BlockNumber block) {
-    (void)heap_.heap_.free(cache_, table::offset_of(block));
+    (void)heap_.free_by(cache_, table::offset_of(block));
 }
 
 void HeapBlocks::note_signed(table::BlockNumber block) {

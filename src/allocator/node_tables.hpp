@@ -144,6 +144,9 @@ public:
 
     [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
 
+    // See NodeHeap::reclaim().
+    [[nodiscard]] bool reclaim() const { return lease_.reclaim(); }
+
 private:
     static table::Effect effect_of(table::Effect effect) noexcept { return effect; }
 

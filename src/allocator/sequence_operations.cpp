@@ -116,7 +116,7 @@ std::span<char> OwnedSequences::stage(const LentBlock& lent, std::uint64_t bytes
 }
 
 bool MakeSequence::check_fields(const Call& call) noexcept {
-    return is_kind(call->kind);
+    return is_kind(call->kind) && call->bytes <= made_bytes_max;
 }
 
 Code MakeSequence::run(Owner& owner, const Call& call, Reply& reply) noexcept {
@@ -126,15 +126,36 @@ Code MakeSequence::run(Owner& owner, const Call& call, Reply& reply) noexcept {
         return made != 0 ? SequenceEffect::done : SequenceEffect::no_room;
     });
     owner.sequences()->keep();
-    if (made != 0) reply->address = owner.address_of(table::offset_of(made));
+    if (made == 0) return Code::ok;
+    reply->address = owner.address_of(table::offset_of(made));
+    if (owner.heap().is_lent(table::offset_of(made))) reply->maker = call->maker;
     return Code::ok;
 }
 
-Code DestroySequence::on(Owner& owner,
-                         Block sequence,
-                         const Call& call,
-                         Reply& /*reply*/) noexcept {
-    return owner.sequences().destroy(sequence, call->name.kind) ? Code::ok : Code::stale;
+bool ExtendSequence::check_fields(const Call& call) noexcept {
+    return is_kind(call->name.kind);
+}
+
+Code ExtendSequence::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    const BlockNumber made = sequence_at(owner.space(), owner.process(), call->name.address);
+    if (made == 0) return Code::stale;
+    // Recovery of the maker does not free the sequence before the end of this operation.
+    const NodeHeap::Borrowed loan(owner.heap(), table::offset_of(made), call->maker,
+                                  heap::Lent::container);
+    if (!loan.is_there()) return Code::stale;
+    reply->effect =
+        owner.sequences()->extend(made, call->name.kind, call->maker, call->bytes, reply->there);
+    return Code::ok;
+}
+
+std::string ExtendSequence::places_of(const Input& input) {
+    return sequence_named(input.name.address);
+}
+
+Code DestroySequence::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+    if (!owner.sequences().destroy(sequence, call->name.kind)) return Code::stale;
+    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
+    return Code::ok;
 }
 
 bool PushBytes::check_fields(const Call& call) noexcept {
@@ -151,6 +172,7 @@ Code PushBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply)
                                        index);
     });
     note(effect, {index, 0}, false, reply);
+    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }
 
@@ -172,6 +194,7 @@ Code PopBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply) 
     const SequenceEffect effect = owner.sequences().with_room(
         [&] { return owner.sequences()->pop(sequence, removal, portion); });
     note(effect, portion, is_in_tail, reply);
+    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }
 
@@ -206,6 +229,7 @@ Code SpliceBytes::on(Owner& owner, Block sequence, const Call& call, Reply& repl
     const SequenceEffect effect = owner.sequences().with_room(
         [&] { return owner.sequences()->splice(sequence, splice, before); });
     note(effect, {before, 0}, false, reply);
+    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }
 

@@ -57,6 +57,9 @@ public:
     [[nodiscard]] table::BlockNumber find(const SequenceName& name) noexcept;
 
     using OwnedHeap::address_of;
+    using OwnedHeap::heap;
+    using OwnedHeap::process;
+    using OwnedHeap::space;
 
     // The memory of a stage; empty: it is no block with room for the bytes, or not on loan.
     [[nodiscard]] std::span<char> stage(const LentBlock& lent, std::uint64_t bytes = 1) noexcept;
@@ -93,15 +96,19 @@ struct SequenceOperation : InHeapOperation<Operation,
     }
 };
 
+// The longest content that a sequence is made with; ExtendSequence makes it longer.
+inline constexpr std::uint64_t made_bytes_max = 1ULL << 16;
+
 struct SequenceToMake {
     sequence::SequenceKind kind = sequence::SequenceKind::vector;
-    std::uint64_t bytes = 0;                 // length of the content
+    std::uint64_t bytes = 0;                 // length of the content, at most made_bytes_max
     std::uint64_t capacity = 0;              // bytes
     std::uint64_t maker = NodeHeap::nobody;  // index of the process in the job
 };
 
 struct MadeSequence {
-    memory::GlobalAddress address = 0;  // 0: there is no room
+    memory::GlobalAddress address = 0;       // 0: there is no room
+    std::uint64_t maker = NodeHeap::nobody;  // the process with the loan
 };
 
 // Makes a sequence whose content is zero, on loan to its maker until it is used (table/first_use.hpp).
@@ -111,19 +118,43 @@ struct MakeSequence : InHeapOperation<MakeSequence, OwnedSequences, SequenceToMa
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
+struct SequenceToExtend {
+    SequenceName name;
+    std::uint64_t maker = NodeHeap::nobody;  // the one that MakeSequence returned
+    std::uint64_t bytes = 0;                 // <= capacity
+};
+
+struct ExtendedSequence {
+    sequence::SequenceEffect effect = sequence::SequenceEffect::done;
+    std::array<std::uint8_t, 7> reserved{};
+    std::uint64_t there = 0;  // length of the content now
+};
+
+// Appends up to 1 MiB of zero bytes to a sequence that no process but its maker knows. The maker
+// repeats the operation until the content has the requested length. Code stale: recovery has
+// destroyed the sequence, because the maker was marked dead.
+struct ExtendSequence
+    : InHeapOperation<ExtendSequence, OwnedSequences, SequenceToExtend, ExtendedSequence> {
+    static constexpr local::OperationName name{"sequence.extend", "extending a vector or deque"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
 struct SequenceToDestroy {
     SequenceName name;
 };
 
-struct DestroySequence : SequenceOperation<DestroySequence, SequenceToDestroy, local::Nothing> {
+struct DestroySequence : SequenceOperation<DestroySequence, SequenceToDestroy, LeftToReclaim> {
     static constexpr local::OperationName name{"sequence.destroy", "destroying a vector or deque"};
     static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
 };
 
-// What changes and reads return. With any other effect than done nothing has changed.
+// The result of changes and reads. With any other effect than done nothing has changed.
 struct SequenceResult {
     sequence::SequenceEffect effect = sequence::SequenceEffect::done;
-    std::array<std::uint8_t, 7> reserved{};
+    std::uint8_t has_more = 0;  // 0 or 1: see LeftToReclaim
+    std::array<std::uint8_t, 6> reserved{};
     std::uint64_t bytes = 0;
     std::uint64_t there = 0;  // pop and read: length of the content at that moment
 };
@@ -216,6 +247,7 @@ struct TellSequence : SequenceOperation<TellSequence, SequenceTell, SequenceTold
 
 // The rows of this layer.
 inline constexpr const auto& sequence_operations = local::rows_of<MakeSequence,
+                                                                  ExtendSequence,
                                                                   DestroySequence,
                                                                   PushBytes,
                                                                   PopBytes,

@@ -104,8 +104,10 @@ Code MakeTable::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     return Code::ok;
 }
 
-Code DestroyTable::on(HeapTables& owner, Block table, const Call& call, Reply& /*reply*/) noexcept {
-    return owner.tables().destroy(table, call->name.id) ? Code::ok : Code::stale;
+Code DestroyTable::on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept {
+    if (!owner.tables().destroy(table, call->name.id)) return Code::stale;
+    reply->has_more = owner.tables().reclaim() ? 1 : 0;
+    return Code::ok;
 }
 
 Code GiveTable::on(HeapTables& owner, Block table, const Call& call, Reply& /*reply*/) noexcept {

@@ -197,16 +197,32 @@ Result<allocator::LentBlock> Allocator::borrow(std::uint32_t process, std::uint6
 void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
     try {
         const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
-        (void)run<allocator::TakeBackBlock>(process, lent);
+        const auto returned = run<allocator::TakeBackBlock>(process, lent);
+        if (returned.is_ok() && returned.value().output.has_more != 0) reclaim(process);
     } catch (const std::exception&) {
         // Without memory for the call the block stays on loan.
+    }
+}
+
+void Allocator::reclaim(std::uint32_t process) noexcept {
+    if (space_.is_on_node(process)) return;
+    try {
+        for (bool has_more = true; has_more;) {
+            const auto returned = run<allocator::ReclaimFreed>(process, {});
+            has_more = returned.is_ok() && returned.value().output.has_more != 0;
+        }
+    } catch (const std::exception&) {
+        // Without memory for the call the memory is given up later.
     }
 }
 
 Status Allocator::replace(GlobalAddress old, const allocator::LentBlock& lent) {
     const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
     auto replaced = run<allocator::ReplaceBlock>(process, {lent, old});
-    if (replaced.is_ok()) return refusal(replaced.value().output.freed, old);
+    if (replaced.is_ok()) {
+        if (replaced.value().output.left.has_more != 0) reclaim(process);
+        return refusal(replaced.value().output.freed, old);
+    }
     auto failure = std::move(replaced).failure();
     if (failure.code() != Code::stale) return failure;
     return {Code::stale, "the new block was taken back: this rank was taken for dead"};
@@ -263,6 +279,7 @@ Status Allocator::free_group(std::uint32_t process,
     auto returned = run<allocator::FreeBlocks>(process, {whose, 0}, std::as_bytes(addresses),
                                                std::as_writable_bytes(std::span(freed)));
     if (!returned.is_ok()) return std::move(returned).failure();
+    if (returned.value().output.has_more != 0) reclaim(process);
     Status first;
     const std::size_t count = std::min(returned.value().tail_bytes, addresses.size());
     for (std::size_t i = 0; i < count && first.is_ok(); ++i)

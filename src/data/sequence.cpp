@@ -126,6 +126,10 @@ Sequences::Returned<Operation> Sequences::run(const typename Operation::Input& i
     auto owner = allocator_.owner_of(input.name.address);
     if (!owner.is_ok()) return std::move(owner).failure();
     auto returned = RemoteCall<Operation>(gma_, allocator_).run(owner.value(), input, tail, room);
+    if constexpr (requires { returned.value().output.has_more; }) {
+        if (returned.is_ok() && returned.value().output.has_more != 0)
+            allocator_.reclaim(owner.value());
+    }
     if (returned.is_ok()) return returned;
     auto failure = std::move(returned).failure();
     if (failure.code() == Code::stale) return none_there(input.name);
@@ -216,12 +220,35 @@ Result<GlobalAddress> Sequences::make(std::uint32_t process,
                                       SequenceKind kind,
                                       std::uint64_t bytes,
                                       std::uint64_t capacity) {
+    const bool is_short = bytes <= allocator::made_bytes_max;
     auto made = RemoteCall<allocator::MakeSequence>(gma_, allocator_)
-                    .run(process, {kind, bytes, capacity, gma_.space().process()});
+                    .run(process, {kind, is_short ? bytes : 0, std::max(bytes, capacity),
+                                   gma_.space().process()});
     if (!made.is_ok()) return std::move(made).failure();
-    const GlobalAddress address = made.value().output.address;
-    if (address == 0) return allocator_.no_room(process, std::max(bytes, capacity));
-    return address;
+    const allocator::MadeSequence& there = made.value().output;
+    if (there.address == 0) return allocator_.no_room(process, std::max(bytes, capacity));
+    if (!is_short) {
+        auto status = extend(process, {{there.address, kind}, there.maker, bytes});
+        if (!status.is_ok()) {
+            (void)destroy({there.address, kind});
+            return status;
+        }
+    }
+    return there.address;
+}
+
+// Extends a sequence that this process has just made. If the process is killed before the end, or
+// taken for dead, recovery destroys the sequence, as it does if the process dies later and before
+// the first use.
+Status Sequences::extend(std::uint32_t process, const allocator::SequenceToExtend& wish) {
+    for (std::uint64_t there = 0; there < wish.bytes;) {
+        auto extended = RemoteCall<allocator::ExtendSequence>(gma_, allocator_).run(process, wish);
+        if (!extended.is_ok()) return std::move(extended).failure();
+        const allocator::ExtendedSequence& now = extended.value().output;
+        if (now.effect != SequenceEffect::done) return outcome(wish.name, now.effect, wish.bytes);
+        there = now.there;
+    }
+    return {};
 }
 
 Status Sequences::destroy(const SequenceName& name) {

@@ -89,6 +89,8 @@ private:
     [[nodiscard]] base::Result<sequence::Portion> fetch(typename Operation::Input input,
                                                         std::uint64_t index,
                                                         char* target);
+    [[nodiscard]] base::Status extend(std::uint32_t process,
+                                      const allocator::SequenceToExtend& wish);
     [[nodiscard]] base::Result<bool> is_here(const SequenceName& name);
     [[nodiscard]] base::Status none_there(const SequenceName& name) const;
     [[nodiscard]] base::Status outcome(const SequenceName& name,

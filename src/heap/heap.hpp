@@ -115,6 +115,26 @@ public:
         return word.state == UnitState::large_part ? Freed::not_a_block : Freed::not_allocated;
     }
 
+    // Frees a block in a bounded number of steps: reclaim() gives up the units of a long one.
+    Freed begin_to_free(ThreadCache& cache, Offset block) const {
+        if (block < limit_bytes()) {
+            const auto unit = static_cast<std::uint32_t>(block >> unit_shift);
+            const UnitWord word = units_.word(unit);
+            if (word.state == UnitState::large)
+                return large_.begin_to_free(cache, unit, word, block);
+        }
+        return free(cache, block);
+    }
+
+    // Gives up some units of the long blocks that begin_to_free() has freed through this cache:
+    // those of 1 MiB at most. false: none are left.
+    [[nodiscard]] bool reclaim(ThreadCache& cache) const { return large_.reclaim(cache); }
+
+    // Whether reclaim() has something to do.
+    [[nodiscard]] static bool has_to_reclaim(ThreadCache& cache) noexcept {
+        return cache.reclaimed() != 0;
+    }
+
     // The usable bytes of a block; 0: no allocated block begins there.
     [[nodiscard]] std::uint64_t usable_bytes(Offset block) const noexcept {
         if (block >= limit_bytes()) return 0;

@@ -70,12 +70,14 @@ public:
     }
 
     // Prevents recovery from ending a loan until let_go() or end_held(). false: see end().
-    [[nodiscard]] bool hold(Offset block, std::uint32_t process) noexcept {
-        return change(packed(block, process), packed(block, process) | held);
+    [[nodiscard]] bool hold(Offset block, std::uint32_t process, Lent what = Lent::bytes) noexcept {
+        const std::uint64_t loan = packed(block, process, what);
+        return change(loan, loan | held);
     }
 
-    void let_go(Offset block, std::uint32_t process) noexcept {
-        (void)change(packed(block, process) | held, packed(block, process));
+    void let_go(Offset block, std::uint32_t process, Lent what = Lent::bytes) noexcept {
+        const std::uint64_t loan = packed(block, process, what);
+        (void)change(loan | held, loan);
     }
 
     void end_held(Offset block, std::uint32_t process) noexcept {

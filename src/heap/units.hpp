@@ -73,6 +73,34 @@ public:
         }
     }
 
+    // The most areas of which give_up_last() gives units up.
+    static constexpr std::uint32_t areas_per_piece = 1;
+
+    // Gives up the last units of a run whose head the cache has marked as freeing, and whose parts
+    // are all there. true: it was the whole run.
+    bool give_up_last(ThreadCache& cache, std::uint32_t head) const {
+        UnitWord what = word(head);
+        const std::uint32_t end = head + what.units;
+        const std::uint32_t last_area = (end - 1) / area_units;
+        if (last_area - head / area_units < areas_per_piece) {
+            give_up(cache, head, cache.number());
+            return true;
+        }
+        const std::uint32_t begin = (last_area - areas_per_piece + 1) * area_units;
+        for (std::uint32_t unit = end; unit-- > begin;) {
+            // release: see give_up()
+            control_.unit(unit).store(0, std::memory_order_release);
+        }
+        // After the parts: recovery gives up those that are there.
+        what.units = begin - head;
+        store(head, what);
+        clear_used(begin, end - begin);
+        for (std::uint32_t area = begin / area_units; area <= last_area; ++area) {
+            give_back_if_idle(cache, area);
+        }
+        return false;
+    }
+
     // Clears the bits of units and areas that are free: a killed process may have set bits of units
     // without claiming them, or have given units up without clearing their bits or their area's.
     // Notes the spans that caches hold: it may have cleared a bit that another thread needs.

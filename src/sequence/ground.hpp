@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 #include "heap/offset.hpp"
 
@@ -97,6 +98,18 @@ public:
         return view.operation.participant < participants_.count && view.bytes <= view.capacity &&
                view.first <= view.capacity && view.capacity <= blocks_.limit_bytes() &&
                blocks_.has_block(view.body.block, Body<Atomic>::block_bytes(view.capacity));
+    }
+
+    // Makes bytes of a body zero, whole pages without touching them.
+    void clear(BlockNumber body_block, std::uint64_t at, std::uint64_t bytes) const {
+        char* const first = body(body_block).content() + at;
+        const std::uint64_t odd =
+            std::min((heap::granule_bytes - at % heap::granule_bytes) % heap::granule_bytes, bytes);
+        std::memset(first, 0, odd);
+        if (odd == bytes) return;
+        const std::uint64_t begin =
+            table::offset_of(body_block) + Body<Atomic>::head_bytes + at + odd;
+        blocks_.clear(table::number_of(begin), bytes - odd);
     }
 
     // The content of a view.

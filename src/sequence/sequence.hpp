@@ -26,61 +26,16 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 
 #include "sequence/ground.hpp"
+#include "sequence/requests.hpp"
 #include "sequence/reservation.hpp"
 #include "table/first_use.hpp"
 
 namespace acp::sequence {
-
-enum class ContentEnd : std::uint8_t { back, front };
-
-// A change anywhere: replaces `removed` bytes from index `at` by `added` new ones. In place if it
-// only removes bytes at the end.
-struct Splice {
-    std::uint64_t at = 0;       // beyond the content: its end
-    std::uint64_t removed = 0;  // beyond the content: up to its end
-    const char* source = nullptr;
-    std::uint64_t added = 0;
-    // least capacity of the new body
-    std::uint64_t capacity_least = 0;
-    bool must_fit = false;    // SequenceEffect::outside if the range is not in the content
-    bool may_shrink = false;  // the new body may be smaller than the old one
-};
-
-// A removal of bytes at an end.
-struct Removal {
-    ContentEnd end = ContentEnd::back;
-    // gets the bytes in the order of the content; nullptr: they are dropped
-    char* target = nullptr;
-    std::uint64_t bytes = 0;
-    // Size of `target`. If it is too small for the bytes that would be removed, none is removed.
-    std::uint64_t room_bytes = ~std::uint64_t{0};
-};
-
-// The number of bytes that a call has copied or removed, and the length of the content at that
-// moment.
-struct Portion {
-    std::uint64_t bytes = 0;
-    std::uint64_t there = 0;
-};
-
-// A piece of the content.   place  offset in the heap
-struct ContentPiece {
-    std::uint64_t place = 0;
-    std::uint64_t bytes = 0;
-};
-
-struct SequenceLayout {
-    std::uint64_t bytes = 0;  // length of the content
-    std::uint64_t capacity = 0;
-    // in the order of the content; unused ones are empty
-    std::array<ContentPiece, 2> pieces{};
-};
 
 template <template <class> class Atomic = std::atomic>
 class Sequence {
@@ -88,6 +43,8 @@ public:
     // The most bytes that a sequence has.
     static constexpr std::uint64_t bytes_most = table::heap_bytes_max / 2;
     static constexpr std::uint64_t capacity_least = 16;
+    // The most bytes that extend() appends: pages that are given back, not written.
+    static constexpr std::uint64_t extension_most = 1ULL << 20;
 
     //   blocks, others  of the calling thread; outlive this
     //   participants    of the heap, zero at first; only the calling thread uses number `own`
@@ -149,6 +106,37 @@ public:
         return table::offset_of(number) % line_bytes == 0 &&
                table::is_there(ground_.blocks(), ground_.head(number).mark, number,
                                SequenceHead<Atomic>::mark_of(number, kind));
+    }
+
+    // Appends zero bytes until the content has `bytes` bytes, at most extension_most of them per
+    // call, where the capacity suffices. Not a first use: the maker of a sequence extends it before
+    // another thread knows it. done (there: the length now), held, damaged, outside (none of this
+    // maker is there, or its capacity is less)
+    SequenceEffect extend(BlockNumber number,
+                          SequenceKind kind,
+                          std::uint64_t maker,
+                          std::uint64_t bytes,
+                          std::uint64_t& there) {
+        if (!is_made_by(number, kind, maker)) return SequenceEffect::outside;
+        auto& head = begin(number);
+        for (ContentView view;;) {
+            const SequenceEffect turn = reservation_.wait_until_idle(head, view);
+            if (turn != SequenceEffect::done) return turn;
+            there = view.bytes;
+            if (bytes > view.capacity || bytes <= view.bytes) {
+                if (!ground_.is_current(head, view)) continue;
+                return bytes > view.capacity ? SequenceEffect::outside : SequenceEffect::done;
+            }
+            const BodyRing ring = ground_.ring(view);
+            const std::uint64_t added =
+                ring.in_one_piece(view.bytes, std::min(bytes - view.bytes, extension_most));
+            if (!reservation_.hold(head, view)) continue;
+            ground_.clear(view.body.block, ring.place(view.bytes), added);
+            const std::uint32_t which = write_extent(view, view.first, view.bytes + added);
+            if (!reservation_.release(head, view, which)) continue;
+            there = view.bytes + added;
+            return SequenceEffect::done;
+        }
     }
 
     // Frees a sequence. No thread may use it from then on, and dead participants that did must have
@@ -312,6 +300,17 @@ private:
         ground_.free_with_body(number,
                                [&] { shown.destroyed.store(0, std::memory_order_release); });
         return true;
+    }
+
+    // Whether a sequence is there that was never used, of this maker, or one without a maker.
+    [[nodiscard]] bool is_made_by(BlockNumber number,
+                                  SequenceKind kind,
+                                  std::uint64_t maker) const noexcept {
+        if (table::offset_of(number) % line_bytes != 0) return false;
+        const std::uint64_t mark = ground_.head(number).mark.load(std::memory_order_acquire);
+        const std::uint64_t used = SequenceHead<Atomic>::mark_of(number, kind);
+        return mark == used ||
+               (maker != table::no_process && (mark ^ table::unused::of(maker)) == used);
     }
 
     enum class Attempt : std::uint8_t { done, again, no_room };

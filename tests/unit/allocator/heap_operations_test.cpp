@@ -3,6 +3,7 @@
 // refused and change nothing.
 #include "allocator/heap_operations.hpp"
 
+#include <array>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <vector>
@@ -57,6 +58,11 @@ protected:
         return blocks;
     }
 
+    // What became of a block that FreeBlocks was to free.
+    [[nodiscard]] heap::Freed freed(std::size_t index = 0) const {
+        return static_cast<heap::Freed>(result_.at(sizeof(LeftToReclaim) + index));
+    }
+
     [[nodiscard]] heap::Usage usage() {
         EXPECT_EQ(run(local::operation_number<MeasureHeap>, Words()), Code::ok);
         heap::Usage told;
@@ -78,9 +84,9 @@ TEST_F(HeapOperationsTest, allocates_several_blocks_and_frees_them) {
     ASSERT_EQ(run(local::operation_number<MeasureBlock>, {blocks[1]}), Code::ok);
     EXPECT_GE(words().front(), 5'000U);
     ASSERT_EQ(run(local::operation_number<FreeBlocks>, to_free(blocks)), Code::ok);
-    EXPECT_EQ(result_, std::vector<std::byte>(3, std::byte{0}));
+    EXPECT_EQ(result_, std::vector<std::byte>(sizeof(LeftToReclaim) + 3, std::byte{0}));
     ASSERT_EQ(run(local::operation_number<FreeBlocks>, to_free(blocks)), Code::ok);
-    EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::not_allocated));
+    EXPECT_EQ(freed(), heap::Freed::not_allocated);
     EXPECT_EQ(usage().blocks, 0U);
 }
 
@@ -120,7 +126,7 @@ TEST_F(HeapOperationsTest, reaches_nothing_outside_of_the_heap) {
     const auto beside = owner_.space.claimed_address(1, node::heap_blocks);
     for (const std::uint64_t wrong : {std::uint64_t{0}, start - 16, start + heap_bytes, beside}) {
         ASSERT_EQ(run(local::operation_number<FreeBlocks>, {of_program, wrong}), Code::ok);
-        EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::outside)) << wrong;
+        EXPECT_EQ(freed(), heap::Freed::outside) << wrong;
         ASSERT_EQ(run(local::operation_number<MeasureBlock>, {wrong}), Code::ok);
         EXPECT_EQ(words().front(), 0U);
         EXPECT_EQ(run(local::operation_number<ClearBlock>, {wrong, 0, 8}), Code::address);
@@ -253,15 +259,14 @@ TEST_F(HeapOperationsTest, clears_and_frees_nothing_but_what_the_request_may) {
     const auto start = owner_.space.claimed_address(0, node::heap_blocks);
     const std::uint64_t part = start + heap.allocate(0, 1'000, 16, BlockOwner::container);
     const std::uint64_t separate = start + heap.allocate(0, 1'000, 16, BlockOwner::separate);
-    const auto as_byte = [](heap::Freed freed) { return static_cast<std::byte>(freed); };
     for (const std::uint64_t owned : {part, separate}) {
         EXPECT_EQ(run(local::operation_number<ClearBlock>, {owned, 0, 8}), Code::address);
         ASSERT_EQ(run(local::operation_number<FreeBlocks>, {of_program, owned}), Code::ok);
-        EXPECT_EQ(result_.front(), as_byte(heap::Freed::of_container));
+        EXPECT_EQ(freed(), heap::Freed::of_container);
     }
     ASSERT_EQ(run(local::operation_number<FreeBlocks>, {of_separate, part, separate}), Code::ok);
-    EXPECT_EQ(result_[0], as_byte(heap::Freed::of_container));
-    EXPECT_EQ(result_[1], as_byte(heap::Freed::done));
+    EXPECT_EQ(freed(0), heap::Freed::of_container);
+    EXPECT_EQ(freed(1), heap::Freed::done);
     EXPECT_EQ(run(local::operation_number<TakeBackBlock>, {part, NodeHeap::nobody}), Code::stale);
     const std::uint64_t part_owner = static_cast<std::uint64_t>(BlockOwner::container) << 32;
     EXPECT_EQ(run(local::operation_number<AllocateBlocks>, {16 | part_owner, 8}), Code::argument);
@@ -285,6 +290,67 @@ TEST_F(HeapOperationsTest, return_the_usage_of_a_heap) {
     ASSERT_EQ(run(local::operation_number<EstimateFill>, Words()), Code::ok);
     const std::uint64_t in_use = words()[0];
     EXPECT_EQ(in_use, usage().unit_bytes);
+}
+
+// A heap with room for long blocks, on which a gateway runs the requests of other nodes.
+class LongBlocksTest : public testing::Test {
+protected:
+    static constexpr std::uint64_t areas = 64;
+
+    template <typename Operation>
+    typename Operation::Output run(const typename Operation::Input& input,
+                                   std::span<const std::uint64_t> tail = {}) {
+        local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(), 0,
+                                        local::OperationContext::gateway_thread);
+        typename Operation::Owner owner(context);
+        typename Operation::Output output{};
+        std::array<std::byte, 64> room{};
+        local::ResultTail following(room);
+        local::OperationReply<typename Operation::Output> reply{output, following};
+        const local::OperationCall<typename Operation::Input> call{input, std::as_bytes(tail)};
+        EXPECT_EQ(Operation::run(owner, call, reply), Code::ok);
+        std::memcpy(&address_, room.data(), sizeof address_);
+        return output;
+    }
+
+    std::uint64_t allocate(std::uint64_t bytes) {
+        (void)run<AllocateBlocks>({}, {{bytes}});
+        return address_;
+    }
+
+    [[nodiscard]] std::uint64_t in_use() {
+        return NodeHeap(node_, 0, owner_.hazards).bytes_in_use();
+    }
+
+    node::Segment node_ = local::test::make_node(2, 2, areas* heap::area_bytes);
+    local::test::Owner owner_{node_, 0};
+    std::uint64_t address_ = 0;
+};
+
+TEST_F(LongBlocksTest, a_gateway_gives_a_long_block_up_in_pieces) {
+    constexpr std::uint64_t piece = heap::area_bytes;
+    const std::uint64_t none = in_use();
+    const std::uint64_t one = allocate(20 * heap::area_bytes + 5);
+    const std::uint64_t other = allocate(30 * heap::area_bytes);
+    std::uint64_t before = in_use();
+    bool has_more = run<FreeBlocks>({}, {{one, other}}).has_more != 0;
+    std::uint32_t calls = 1;
+    for (; has_more; ++calls) {
+        EXPECT_LE(before - in_use(), piece);
+        before = in_use();
+        has_more = run<ReclaimFreed>({}).has_more != 0;
+        ASSERT_LT(calls, 100U);
+    }
+    EXPECT_GE(calls, 50U);
+    EXPECT_EQ(in_use(), none);
+    EXPECT_NE(allocate(60 * heap::area_bytes), 0U);
+}
+
+TEST_F(LongBlocksTest, a_call_finds_the_room_of_a_block_that_its_freer_has_left) {
+    const std::uint64_t block = allocate(60 * heap::area_bytes);
+    EXPECT_EQ(run<FreeBlocks>({}, {{block}}).has_more, 1U);
+    EXPECT_NE(allocate(60 * heap::area_bytes), 0U);
+    EXPECT_EQ(run<ReclaimFreed>({}).has_more, 0U);
 }
 
 TEST_F(HeapOperationsTest, say_that_there_is_no_heap) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "node/death.hpp"
+
 #include "allocator/heap_operations.hpp"
 #include "unit/local/test_owner.hpp"
 
@@ -287,13 +289,72 @@ TEST_F(SequenceOperationsTest, what_is_malformed_is_refused_and_changes_nothing)
     EXPECT_EQ(read(vector), "text");
     EXPECT_EQ(read(deque), "");
     EXPECT_EQ(run(local::operation_number<MakeSequence>,
-                  MakeSequence::Input{SequenceKind::vector, heap_bytes, 0}),
+                  MakeSequence::Input{SequenceKind::vector, 0, heap_bytes}),
               Code::ok);
     EXPECT_EQ(told<std::uint64_t>(), 0U) << "there is no room";
+    EXPECT_EQ(run(local::operation_number<MakeSequence>,
+                  MakeSequence::Input{SequenceKind::vector, made_bytes_max + 1, 0}),
+              Code::argument);
     free(stage.address);
     EXPECT_EQ(run(local::operation_number<DestroySequence>, vector), Code::ok);
     EXPECT_EQ(run(local::operation_number<DestroySequence>, deque), Code::ok);
     EXPECT_EQ(blocks(), 0U);
+}
+
+TEST_F(SequenceOperationsTest, a_long_one_is_extended_in_pieces_by_its_maker) {
+    constexpr std::uint64_t bytes = (5 << 19) + 3;
+    constexpr std::uint32_t maker = 1;
+    // What the memory held before.
+    const std::uint64_t before = allocate(bytes + 100);
+    std::memset(memory(before), 'x', bytes + 100);
+    free(before);
+    for (const SequenceKind kind : {SequenceKind::vector, SequenceKind::deque}) {
+        ASSERT_EQ(
+            run(local::operation_number<MakeSequence>, MakeSequence::Input{kind, 0, bytes, maker}),
+            Code::ok);
+        const auto made = told<MadeSequence>();
+        ASSERT_NE(made.address, 0U);
+        EXPECT_EQ(made.maker, maker);
+        const SequenceName name{made.address, kind};
+        std::uint32_t calls = 0;
+        for (std::uint64_t there = 0; there < bytes; ++calls) {
+            ASSERT_EQ(run(local::operation_number<ExtendSequence>,
+                          SequenceToExtend{name, made.maker, bytes}),
+                      Code::ok);
+            const auto now = told<ExtendedSequence>();
+            ASSERT_EQ(now.effect, SequenceEffect::done);
+            EXPECT_LE(now.there - there, std::uint64_t{1} << 20);
+            ASSERT_GT(now.there, there);
+            there = now.there;
+        }
+        EXPECT_EQ(calls, 3U);
+        // The first use; the maker has no further rights then.
+        ASSERT_EQ(run(local::operation_number<TellSequence>, SequenceTell{name, 0, bytes}),
+                  Code::ok);
+        const auto seen = told<SequenceTold>();
+        ASSERT_EQ(seen.pieces[0], bytes);
+        const char* const content = memory(seen.addresses[0]);
+        EXPECT_EQ(std::count(content, content + bytes, 0), static_cast<std::ptrdiff_t>(bytes));
+        EXPECT_EQ(
+            run(local::operation_number<ExtendSequence>, SequenceToExtend{name, made.maker, bytes}),
+            Code::stale);
+        EXPECT_EQ(run(local::operation_number<DestroySequence>, name), Code::ok);
+    }
+    EXPECT_EQ(blocks(), 0U);
+}
+
+TEST_F(SequenceOperationsTest, one_whose_maker_dies_while_it_extends_it_is_freed) {
+    constexpr std::uint64_t bytes = 5 << 19;
+    constexpr std::uint32_t maker = 1;
+    ASSERT_EQ(run(local::operation_number<MakeSequence>,
+                  MakeSequence::Input{SequenceKind::vector, 0, bytes, maker}),
+              Code::ok);
+    const SequenceToExtend wish{{told<std::uint64_t>(), SequenceKind::vector}, maker, bytes};
+    ASSERT_EQ(run(local::operation_number<ExtendSequence>, wish), Code::ok);
+    EXPECT_GT(blocks(), 0U);
+    node::mark_dead(node_, maker, 9);
+    EXPECT_EQ(blocks(), 0U);
+    EXPECT_EQ(run(local::operation_number<ExtendSequence>, wish), Code::stale);
 }
 
 }  // namespace

@@ -46,10 +46,12 @@ public:
         return true;
     }
 
-    bool free(std::uint32_t place) {
+    bool free(std::uint32_t place, bool is_in_pieces = false) {
         const std::uint64_t block = ledger_.blocks[place].load();
         ledger_.is_freed[place].store(1);
-        if (heap_.free(cache_, block - 1) != Freed::done) return false;
+        const Freed freed =
+            is_in_pieces ? heap_.begin_to_free(cache_, block - 1) : heap_.free(cache_, block - 1);
+        if (freed != Freed::done) return false;
         step();
         ledger_.blocks[place].store(0);
         ledger_.is_freed[place].store(0);
@@ -102,6 +104,17 @@ void act(Actor& actor, const Actor::TheHeap& heap, std::uint32_t first_place) {
 // If the survivor was faster, there may be no room.
 void act_large(Actor& actor, const Actor::TheHeap& heap, std::uint32_t first_place) {
     if (actor.allocate(first_place, 10 * area_bytes + 5) && !actor.free(first_place)) _exit(3);
+    heap.let_go(actor.cache());
+}
+
+// Does so, and gives two such blocks up in pieces.
+void act_large_in_pieces(Actor& actor, const Actor::TheHeap& heap, std::uint32_t first_place) {
+    const bool is_first = actor.allocate(first_place, 7 * area_bytes + 5);
+    const bool is_second = actor.allocate(first_place + 1, 3 * area_bytes);
+    if (is_first && !actor.free(first_place, true)) _exit(3);
+    if (is_second && !actor.free(first_place + 1, true)) _exit(3);
+    while (heap.reclaim(actor.cache())) {
+    }
     heap.let_go(actor.cache());
 }
 
@@ -246,6 +259,10 @@ TEST(Kill, before_any_access_of_small_blocks_loses_nothing) {
 
 TEST(Kill, before_any_access_of_large_blocks_loses_nothing) {
     kill_before_every_access(act_large, 7);
+}
+
+TEST(Kill, before_any_access_of_large_blocks_in_pieces_loses_nothing) {
+    kill_before_every_access(act_large_in_pieces, 7);
 }
 
 TEST(Kill, before_any_access_of_a_recovery_loses_nothing) {
@@ -406,6 +423,7 @@ TEST(Stop, before_any_access_of_small_blocks_delays_no_other_cache) {
 TEST(Stop, before_any_access_of_large_blocks_delays_no_other_cache) {
     // the survivor needs room beside what the stopped one claimed
     stop_before_every_access(act_large, 11);
+    stop_before_every_access(act_large_in_pieces, 11);
 }
 
 TEST(Recover, is_left_to_a_cache_that_lives) {

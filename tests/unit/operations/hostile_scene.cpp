@@ -129,6 +129,7 @@ std::vector<Request> HostileScene::valid_requests() const {
         {number_of<AllocateBlocks>,
          bytes_of(ToAllocate(), std::uint64_t{100}, std::uint64_t{70'000})},
         {number_of<FreeBlocks>, bytes_of(ToFree(), held.blocks[0])},
+        {number_of<ReclaimFreed>, {}},
         {number_of<MeasureBlock>, bytes_of(held.blocks[1])},
         {number_of<ClearBlock>, bytes_of(ToClear{held.blocks[1], 8, 100})},
         {number_of<MeasureHeap>, {}},
@@ -223,6 +224,7 @@ void HostileScene::add_sequence_requests(std::vector<Request>& all) const {
         const std::uint64_t is_front = name.kind == sequence::SequenceKind::deque ? 1 : 0;
         const std::vector<Request> requests{
             {number_of<MakeSequence>, bytes_of(MakeSequence::Input{name.kind, 50, 100})},
+            {number_of<ExtendSequence>, bytes_of(SequenceToExtend{name, NodeHeap::nobody, 104})},
             {number_of<DestroySequence>, bytes_of(name)},
             {number_of<PushBytes>, joined(bytes_of(SequencePush{name, is_front, {}, 3}), "xyz")},
             {number_of<PushBytes>, bytes_of(SequencePush{name, 0, held.lent, 1'000})},
@@ -405,7 +407,7 @@ void HostileScene::expect_list_sound(std::uint64_t list, std::uint32_t process) 
 // part of a container.
 void HostileScene::expect_allocated(std::uint64_t container) {
     ask(target, number_of<FreeBlocks>, bytes_of(ToFree{BlockOwner::separate, 0}, container));
-    EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::of_container));
+    EXPECT_EQ(result_.at(sizeof(LeftToReclaim)), static_cast<std::byte>(heap::Freed::of_container));
 }
 
 void HostileScene::expect_sound() {
