@@ -63,5 +63,18 @@ class UnfinishedLines(ToolTest):
         self.assertNotIn(b"\r\n\r\n", seen)
 
 
+class Order(ToolTest):
+    def test_a_report_follows_the_output_of_its_rank(self):
+        """While the job goes on: in repeated runs, since the report and the output come by different ways."""
+        for shape in (("-n", "2"), ("-n", "2", "--nodes", "2"), ("-n", "2", "--nodes", "2", "--tag")):
+            for last in ("0:error=error", "0:errorpart=error"):
+                verbs = ["0:error=error"] * 299 + [last, "0:signal=9", "print="]
+                for _ in range(10):
+                    lines = merged(*shape, "--on-failure=continue", ACT, *verbs).splitlines()
+                    words = [line.split()[-1] for line in lines if line.endswith("error") or line.startswith("acprun: rank")]
+                    self.assertEqual(words[:300], ["error"] * 300, shape)
+                    self.assertEqual(len(words), 301, (shape, words[300:]))
+
+
 if __name__ == "__main__":
     main()

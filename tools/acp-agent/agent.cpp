@@ -123,6 +123,7 @@ int Agent::end() {
         code = launch::exit_signal_base + asked_signal_;
     }
     if (fixed_code_ != 0) code = fixed_code_;
+    tell_line_state();  // as the last bytes of output have left it
     channel_.send("ended " + std::to_string(code) + " " + std::to_string(failed_) + " " +
                   std::to_string(ended_by_us_));
     return code;

@@ -62,6 +62,12 @@ private:
         int start_error = 0;              // errno when the program could not be run
     };
 
+    // The failure of a process, reported to acprun while its output may still be in the pipes.
+    struct UncarriedReport {
+        std::uint32_t process;
+        std::array<std::uint64_t, 2> requests;  // request_flush() of the output threads
+    };
+
     // The standard streams that a rank gets.
     struct Streams {
         os::FileDescriptor input;
@@ -144,6 +150,8 @@ private:
     void begin_finishing();
     void on_output_news();
     void tell_line_state();
+    void carry_output_of(std::uint32_t process);
+    void tell_carried();
     [[nodiscard]] bool is_output_complete() const noexcept;
 
     launch::LaunchPlan plan_;
@@ -166,6 +174,8 @@ private:
     std::array<std::unique_ptr<OutputThread>, 2>
         outputs_;             // stdout, stderr; none when output goes to files
     LineState message_line_;  // the last line of the file to which acprun writes its messages
+    std::vector<UncarriedReport>
+        uncarried_;                    // reports whose output is still being passed on, in order
     bool has_told_open_line_ = false;  // the last message to acprun about message_line_ was `open`
     os::FileDescriptor terminal_input_;  // leads to rank 0, until the pump takes it
     StdinPump pump_;

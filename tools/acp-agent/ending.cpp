@@ -140,6 +140,7 @@ void Agent::on_output_news() {
         if (output != nullptr) output->take_news();
     }
     tell_line_state();
+    tell_carried();
     int failure = outputs_[0] == nullptr ? 0 : outputs_[0]->failure();
     // A failed write to standard error is not reported, since the report would go there too;
     // refused memory is reported to acprun.
@@ -163,6 +164,28 @@ void Agent::tell_line_state() {
     if (message_line_.is_open() == has_told_open_line_) return;
     has_told_open_line_ = !has_told_open_line_;
     channel_.send(has_told_open_line_ ? "line open" : "line ended");
+}
+
+// Has the output threads pass on what the process has written; then acprun gets `carried`.
+void Agent::carry_output_of(std::uint32_t process) {
+    UncarriedReport report{process, {}};
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        if (outputs_[i] != nullptr) report.requests[i] = outputs_[i]->request_flush();
+    }
+    uncarried_.push_back(report);
+    tell_carried();
+}
+
+void Agent::tell_carried() {
+    const auto is_carried = [this](const UncarriedReport& report) {
+        for (std::size_t i = 0; i < outputs_.size(); ++i) {
+            if (outputs_[i] != nullptr && outputs_[i]->flushed() < report.requests[i]) return false;
+        }
+        tell_line_state();  // as the flush has left it
+        channel_.send("carried " + std::to_string(report.process));
+        return true;
+    };
+    std::erase_if(uncarried_, is_carried);
 }
 
 bool Agent::is_output_complete() const noexcept {

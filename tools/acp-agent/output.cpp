@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t read_bytes_max = 65536;
 // a line incomplete for longer is taken for a question
 constexpr std::uint64_t question_ns = 100'000'000;
-constexpr std::uint64_t finish_token = ~0ULL;
+constexpr std::uint64_t wake_token = ~0ULL;
 constexpr std::size_t stream_events_max = 32;
 
 }  // namespace
@@ -33,15 +33,14 @@ Result<std::unique_ptr<OutputThread>> OutputThread::create(const char* name,
                                                            LineState* line) {
     auto poll = os::PollSet::create();
     if (!poll.is_ok()) return std::move(poll).failure();
-    auto finish = os::Event::create();
-    if (!finish.is_ok()) return std::move(finish).failure();
+    auto wake = os::Event::create();
+    if (!wake.is_ok()) return std::move(wake).failure();
     auto news = os::Event::create();
     if (!news.is_ok()) return std::move(news).failure();
     std::unique_ptr<OutputThread> made(new OutputThread(name, target, line, std::move(poll).value(),
-                                                        std::move(finish).value(),
+                                                        std::move(wake).value(),
                                                         std::move(news).value()));
-    if (auto status = made->poll_.add(made->finish_.fd(), finish_token); !status.is_ok())
-        return status;
+    if (auto status = made->poll_.add(made->wake_.fd(), wake_token); !status.is_ok()) return status;
     return made;
 }
 
@@ -64,11 +63,21 @@ Status OutputThread::start() {
 
 void OutputThread::finish() noexcept {
     if (thread_.is_joinable()) {
-        finish_.signal();
+        // relaxed: ordered by the event's system calls
+        is_finish_wanted_.store(true, std::memory_order_relaxed);
+        wake_.signal();
     } else {
         // relaxed: the thread was never started, so no other thread looks
         is_done_.store(true, std::memory_order_relaxed);
     }
+}
+
+std::uint64_t OutputThread::request_flush() noexcept {
+    if (line_ == nullptr) return 0;
+    // relaxed: ordered by the event's system calls
+    const std::uint64_t number = flush_wanted_.fetch_add(1, std::memory_order_relaxed) + 1;
+    wake_.signal();
+    return number;
 }
 
 // When memory runs out the streams stay open, unread: their writers wait until the job is ended.
@@ -90,10 +99,12 @@ void OutputThread::carry_all() {
             poll_.wait(events, has_question() ? question_ns : os::poll_forever);
         if (count == 0) release_questions();
         for (std::size_t i = 0; i < count; ++i) {
-            if (events[i].token == finish_token) {
-                is_finishing = true;
-            } else {
-                carry(streams_[events[i].token]);
+            if (events[i].token == wake_token) {
+                wake_.drain();
+                is_finishing = is_finish_wanted_.load(std::memory_order_relaxed);
+                flush();
+            } else if (Stream& stream = streams_[events[i].token]; stream.descriptor.is_open()) {
+                carry(stream);
             }
         }
     }
@@ -138,6 +149,20 @@ void OutputThread::pass_on(const Stream& stream, const Take& take) {
     }
     last_ = &stream;
     write_out();
+}
+
+void OutputThread::flush() {
+    const std::uint64_t wanted = flush_wanted_.load(std::memory_order_relaxed);
+    if (wanted == flushed_.load(std::memory_order_relaxed)) return;
+    for (Stream& stream : streams_) {
+        for (std::size_t bytes = 0; bytes < flush_bytes_max; bytes += read_bytes_max) {
+            if (!stream.descriptor.is_open() || !carry(stream)) break;
+        }
+        if (stream.passing == Passing::by_lines) continue;
+        pass_on(stream, [&](std::string& out) { stream.gate.release(out); });
+    }
+    flushed_.store(wanted, std::memory_order_release);  // release: partner is flushed()
+    news_.signal();
 }
 
 void OutputThread::end(Stream& stream) {

@@ -23,10 +23,16 @@
 
 namespace acp::agent {
 
+// As many bytes of one pipe are passed on at least, if it holds them, before a request to flush is
+// carried out. A pipe holds 64 KiB unless its user enlarges it.
+inline constexpr std::size_t flush_bytes_max = 1048576;
+
 // When bytes of a stream are passed on.
 enum class Passing {
     at_once,
     by_lines,  // when their line is complete
+    // likewise, or at a request to flush: the line may be the last one of a rank that has ended
+    by_lines_and_flushes,
     // likewise, or when nothing followed for a moment: the line may be a question to the user
     by_lines_and_questions
 };
@@ -59,7 +65,19 @@ public:
     // block.
     void finish() noexcept;
 
-    // Readable when is_done(), failure() or the LineState has changed.
+    // Asks the thread to pass on all that the pipes hold now, of each pipe at most flush_bytes_max.
+    // Does not block. Returns the number of the request; 0, without a request, if the thread has no
+    // LineState: no message is written where it writes.
+    std::uint64_t request_flush() noexcept;
+
+    // The number of the last request_flush() that has been carried out; the largest number once
+    // is_done().
+    [[nodiscard]] std::uint64_t flushed() const noexcept {
+        // acquire: partner is the thread's store after its writes
+        return is_done() ? ~0ULL : flushed_.load(std::memory_order_acquire);
+    }
+
+    // Readable when is_done(), flushed(), failure() or the LineState has changed.
     [[nodiscard]] int news_fd() const noexcept { return news_.fd(); }
 
     void take_news() noexcept { news_.drain(); }
@@ -92,13 +110,13 @@ private:
                  int target,
                  LineState* line,
                  os::PollSet poll,
-                 os::Event finish,
+                 os::Event wake,
                  os::Event news)
         : name_(name),
           target_(target),
           line_(line),
           poll_(std::move(poll)),
-          finish_(std::move(finish)),
+          wake_(std::move(wake)),
           news_(std::move(news)) {}
 
     void run() noexcept;
@@ -107,6 +125,7 @@ private:
     template <typename Take>
     void pass_on(const Stream& stream, const Take& take);
     void end(Stream& stream);
+    void flush();
     void release_questions();
     [[nodiscard]] bool has_question() const noexcept;
     void write_out() noexcept;
@@ -117,13 +136,16 @@ private:
     int target_;
     LineState* line_;
     os::PollSet poll_;
-    os::Event finish_;
+    os::Event wake_;  // signalled after finish() and request_flush()
     os::Event news_;
     std::vector<Stream> streams_;
     std::size_t open_streams_ = 0;
     std::unique_ptr<char[]> room_;
     std::string out_;
     const Stream* last_ = nullptr;  // whose bytes were written last
+    std::atomic<bool> is_finish_wanted_{false};
+    std::atomic<std::uint64_t> flush_wanted_{0};  // the number of the last request_flush()
+    std::atomic<std::uint64_t> flushed_{0};
     std::atomic<bool> is_done_{false};
     std::atomic<int> failure_{0};
     os::Thread thread_;

@@ -173,6 +173,7 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
                   std::to_string(static_cast<std::uint32_t>(state)) + " " +
                   base::rank_ranges(unjoined) + " " + own_account_of(slot) + " " +
                   std::to_string(plan_.first() + slot));
+    carry_output_of(plan_.first() + slot);
 }
 
 // What the process left in its slot about its end: OwnEnd, the rank + 1 for whose memory

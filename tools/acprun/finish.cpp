@@ -25,6 +25,7 @@ int Launcher::end() {
         sum.failed += agent.ended->failed;
         sum.killed += agent.ended->killed;
     }
+    for (NodeFailure& failure : held_.take_all()) tell_failure(std::move(failure), 0);
     if (!failures_.empty()) tell_failures(sum.killed);
     if (sum.failed > 1) {
         say(std::to_string(sum.failed) + " of " + std::to_string(job_.common.procs) +

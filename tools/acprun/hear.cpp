@@ -55,6 +55,10 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     } else if (word == "alive") {
         agent.owes_sign_of_life = false;
         agent.silences = 0;
+    } else if (word == "carried") {
+        const auto process = base::parse_unsigned(rest);
+        if (process) held_.note_carried(static_cast<std::uint32_t>(*process), outputs_);
+        tell_held();
     } else if (word == "line") {
         agent.has_open_line = rest == "open";
     } else if (word == "told") {
@@ -82,7 +86,7 @@ void Launcher::hear_interfaces(std::uint32_t node, std::string_view words) {
 }
 
 // A failure that ends the job is reported after the job has ended, below all output and when all
-// agents have reported; others at once. After the user asked for the end, failures of ranks are
+// agents have reported; others when the rank's output has been passed on. After the user asked for the end, failures of ranks are
 // ignored: a rank may fail because another node's ranks have ended before acprun's request reached
 // its own agent.
 void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
@@ -93,7 +97,7 @@ void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
     const bool ends_job =
         !job_.common.is_continue_on_failure && failed->state != node::SlotState::left;
     const bool is_first = failures_.empty();
-    if (is_first && !ends_job) return tell_failure({node, *failed}, 0);
+    if (is_first && !ends_job) return held_.add({node, *failed});
     failures_.push_back({node, *failed});
     if (is_first) end_others(node, "end");
 }
@@ -244,7 +248,7 @@ void Launcher::hear_note(std::string_view text) {
 }
 
 // A failure that is reported after all agents have ended lists every rank that had ended before.
-// One that is reported at once lists those that the other nodes' agents have already reported.
+// One that is reported before lists those that the other nodes' agents have already reported.
 void Launcher::tell_failure(NodeFailure failure, std::uint64_t ended_others) {
     if (!unjoined_.empty()) {
         std::vector<std::uint32_t> ranks;
@@ -254,6 +258,11 @@ void Launcher::tell_failure(NodeFailure failure, std::uint64_t ended_others) {
     }
     say(describe_failure(failure.rank, place_of(failure.node)) + fate_of_others(ended_others));
     hint(hint_for(failure.rank));
+}
+
+// Reports the failures that were held back until the output of their ranks had been passed on.
+void Launcher::tell_held() {
+    for (NodeFailure& failure : held_.take_ready(outputs_)) tell_failure(std::move(failure), 0);
 }
 
 // Reports the cause first, and the other failures below it.

@@ -173,6 +173,8 @@ void Launcher::on_agent(std::uint32_t node) {
     if (!is_gone) return;
     agent.is_gone = true;
     poll_->remove(agent.channel->fd());
+    held_.note_gone(node, outputs_);
+    tell_held();
     settle_roll_call();
     settle_running();
     if (agent.ended || agent.is_cut_off || is_ended_before_ranks_) return;
@@ -182,6 +184,7 @@ void Launcher::on_agent(std::uint32_t node) {
 
 void Launcher::on_output_news() {
     outputs_.take_news();
+    tell_held();
     const int failure = outputs_.failure();
     if (failure == 0 || fixed_code_ != 0) return;
     if (failure == EPIPE) {
@@ -233,7 +236,9 @@ void Launcher::give_up_on_silent() {
     for (const std::uint32_t node : silent) {
         poll_->remove(agents_[node].channel->fd());
         agents_[node].give_up();
+        held_.note_gone(node, outputs_);
     }
+    tell_held();
     tell_silent(silent);
     if (!is_ending_ && !job_.common.is_continue_on_failure) end_all("end");
     settle_roll_call();

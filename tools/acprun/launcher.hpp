@@ -18,6 +18,7 @@
 
 #include "agent_link.hpp"
 #include "end_watch.hpp"
+#include "held_failures.hpp"
 #include "launch/job_key.hpp"
 #include "meeting_watch.hpp"
 #include "outputs.hpp"
@@ -99,6 +100,7 @@ private:
     void hear_stopped_ranks(std::uint32_t node, std::string_view ranges);
     void settle_stopped();
     void hear_note(std::string_view text);
+    void tell_held();
     void tell_failure(NodeFailure failure, std::uint64_t ended_others);
     void tell_failures(std::uint64_t ended_others);
     void settle_running();
@@ -148,6 +150,7 @@ private:
     bool has_told_error_ = false;                 // the error that ends the job was printed
     std::optional<std::uint32_t> deciding_node_;  // the node where something failed first
     std::optional<std::uint32_t> lost_node_;      // the node whose agent ended without `ended`
+    HeldFailures held_;  // failures that do not end the job, and are reported soon
     // failures that end the job, in order of arrival; printed when it has ended
     std::vector<NodeFailure> failures_;
     // code of the failure printed first, if it did not arrive first

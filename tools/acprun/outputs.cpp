@@ -80,6 +80,21 @@ bool Outputs::end_open_line() noexcept {
     return is_open;
 }
 
+Outputs::FlushRequests Outputs::request_flush() noexcept {
+    FlushRequests requests{};
+    for (std::size_t i = 0; i < carriers_.size(); ++i) {
+        if (carriers_[i] != nullptr) requests[i] = carriers_[i]->request_flush();
+    }
+    return requests;
+}
+
+bool Outputs::has_flushed(const FlushRequests& requests) const noexcept {
+    for (std::size_t i = 0; i < carriers_.size(); ++i) {
+        if (carriers_[i] != nullptr && carriers_[i]->flushed() < requests[i]) return false;
+    }
+    return true;
+}
+
 int Outputs::failure() const noexcept {
     const int failure = carriers_[0] != nullptr ? carriers_[0]->failure() : 0;
     const bool is_short = carriers_[1] != nullptr && carriers_[1]->failure() == ENOMEM;

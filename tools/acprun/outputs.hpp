@@ -18,6 +18,9 @@ namespace acp::run {
 
 class Outputs {
 public:
+    // Numbers of requests to the output threads, 0 for none.
+    using FlushRequests = std::array<std::uint64_t, 2>;
+
     // Makes the output threads; the caller must call take_news() for events with this token.
     // Errors: limit, system.
     base::Status prepare(os::PollSet& poll, std::uint64_t token);
@@ -42,6 +45,11 @@ public:
     // Whether what was written last to standard error, or to standard output if that is the same
     // file, ends in the middle of a line. Then the caller must write a newline there.
     bool end_open_line() noexcept;
+
+    // Asks the threads that write where messages are written to pass on what the pipes hold now.
+    FlushRequests request_flush() noexcept;
+
+    [[nodiscard]] bool has_flushed(const FlushRequests& requests) const noexcept;
 
     // errno of a failed write to stdout, or ENOMEM of either stream; 0 = none.
     [[nodiscard]] int failure() const noexcept;
