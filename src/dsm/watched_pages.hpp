@@ -39,6 +39,8 @@ protected:
     }
 
 private:
+    os::PageOutcome map_protected(PageRange pages) noexcept;
+
     os::PageFaults faults_;
     TrackedMemory memory_;
     MappedPages<>& mapped_;

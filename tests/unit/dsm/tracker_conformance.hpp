@@ -29,6 +29,18 @@ protected:
     [[nodiscard]] static bool is_exact() { return GetParam() != TrackerKind::protect; }
 };
 
+// Two threads fault on one page. The first one maps and writes it, and the kernel unmaps it, before the
+// second one maps it.
+TEST_P(TrackerConformance, forgets_no_write_if_a_late_thread_maps_the_page_again) {
+    TrackedScene scene(GetParam(), 40);
+    EXPECT_EQ(*scene.page(5), TrackedScene::initial(5 * page_bytes));
+    *scene.page(5) = 'w';
+    scene.swap_out();
+    EXPECT_TRUE(scene.tracker().map({5, 1}, MapAs::reader).is_ok());
+    EXPECT_EQ(*scene.page(5), 'w');
+    EXPECT_TRUE(scene.harvest().has(5));
+}
+
 // Whole blocks are fetched for that.
 TEST_P(TrackerConformance, maps_what_the_node_has_ahead_of_the_first_touch) {
     constexpr std::uint64_t block = Tracker::block_pages;
