@@ -53,6 +53,8 @@ class ReadyPages final : public dsm::PageSource {
 public:
     void bring(PageRange /*pages*/) noexcept override {}
 
+    void bring_with(pages::PageNumber /*page*/, dsm::PageRange /*others*/) noexcept override {}
+
     [[nodiscard]] bool try_bring(pages::PageNumber /*page*/) noexcept override {
         return has_blocks;
     }

@@ -111,12 +111,30 @@ os::PageOutcome FaultService::repair_entered(pages::PageNumber page,
     return {};
 }
 
+// The page, and the absent ones on both sides of it that were touched before, as it was.
+PageRange FaultService::touched_together(pages::PageNumber page, PageRange entered) const noexcept {
+    if (!mapped_.has_credit(page)) return {page, 1};
+    const auto belongs = [&](pages::PageNumber at) {
+        return mapped_.state(at) == MappedState::absent && mapped_.has_credit(at);
+    };
+    pages::PageNumber first = page;
+    pages::PageNumber end = page + 1;
+    while (first > entered.first && belongs(first - 1)) --first;
+    while (end < entered.first + entered.count && belongs(end)) ++end;
+    return {first, end - first};
+}
+
 // Returns the pages that the node has now and that were absent here, a bit each.
 std::uint32_t FaultService::bring(pages::PageNumber page, PageRange entered) noexcept {
     const auto is_absent = [](MappedState state) { return state == MappedState::absent; };
     const bool is_whole = tracker_->maps_whole_blocks();
     std::uint32_t brought = 0;
-    if (!is_whole) source_.bring({page, 1});
+    if (!is_whole) {
+        const PageRange run = touched_together(page, entered);
+        source_.bring_with(page, run);
+        for (std::uint64_t i = 0; i < run.count; ++i) mapped_.take_credit(run.first + i);
+        mapped_.give_credit(page);
+    }
     for_each_run(mapped_, entered, is_absent, [&](PageRange run) {
         if (is_whole) source_.bring(run);
         for (pages::PageNumber at = run.first; at < run.first + run.count; ++at) {

@@ -5,8 +5,10 @@
 // The handler repairs a fault by its cause and by the state of the page:
 //   unmapped    in a child of fork(): writes the sentence that shared pages are not inherited, and
 //               leaves the signal to its former action, by default the end of the process.
-//   absent      fetches the page, and maps it with all pages of its block that the node has (one
-//               system call), or, if the tracker maps whole blocks, fetches and maps the block
+//   absent      fetches the page, with those beside it in its block that were touched before
+//               (the credit of dsm/mapped_pages.hpp), and maps it with all pages of its block that
+//               the node has (one system call); or, if the tracker maps whole blocks, fetches and
+//               maps the block
 //   mapped      Tracker::admit().
 // An access whose kind is unknown (a program that calls acp_handle_fault_dsm without a context) is
 // a read of an absent page and a write to a mapped one; a write then faults twice.
@@ -65,6 +67,8 @@ private:
                                    os::FaultAccess access) noexcept;
     std::uint32_t bring(pages::PageNumber page, PageRange entered) noexcept;
     os::PageOutcome map_brought_block(PageRange entered) noexcept;
+    [[nodiscard]] PageRange touched_together(pages::PageNumber page,
+                                             PageRange entered) const noexcept;
     os::PageOutcome map(PageRange entered, std::uint32_t brought, PageRange written) noexcept;
 
     // The pages that a fault on `page` may map.

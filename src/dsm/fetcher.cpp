@@ -52,6 +52,11 @@ void PageFetcher::bring(PageRange pages) noexcept {
     for (std::uint64_t i = 0; i < pages.count; ++i) commit(parts_.window.plain(pages.first + i));
 }
 
+void PageFetcher::bring_with(PageNumber page, PageRange others) noexcept {
+    if (others.count > 1) (void)fetch(others);
+    bring({page, 1});
+}
+
 bool PageFetcher::try_bring(PageNumber page) noexcept {
     if (!parts_.window.page_words().try_map(page, parts_.slot)) return false;
     commit(parts_.window.plain(page));

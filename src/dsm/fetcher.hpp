@@ -64,6 +64,7 @@ public:
 
     // Waits without a bound, as a fault must.
     void bring(PageRange pages) noexcept override;
+    void bring_with(pages::PageNumber page, PageRange others) noexcept override;
     [[nodiscard]] bool try_bring(pages::PageNumber page) noexcept override;
     [[nodiscard]] bool is_untracked(pages::PageNumber page) const noexcept override;
 

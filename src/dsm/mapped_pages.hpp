@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this rank believes of the state of each page in its own mapping of the window: two bytes a
+// What this rank believes of the state of each page in its own mapping of the window: four bytes a
 // page, private to the rank. The kernel's page table is no substitute (tracker.hpp). Knows no system
 // call. Any thread, signal handlers included; no call blocks.
 // Tests: tests/unit/dsm/mapped_pages_test.cpp, under the seeded scheduler.
@@ -12,6 +12,11 @@
 //   mapped -> absent                            B, or E by try_drop()
 // So a page that the kernel lets a thread write is never called protected: of a write that no fault
 // reports the state knows already.
+//
+// Beside the state a page has a credit: a fault gives it credit_max, and each time that a fault on a
+// page beside it fetches it too takes one. So pages that were touched together come in one copy when they
+// are touched again, and a page that is not is fetched credit_max times in vain. The credit outlives
+// barriers.
 //
 // A fault and an eviction of one page by two threads of the rank: the fault enters the page, then
 // reads the page word and maps the page; the eviction holds the page word, then drops the page here
@@ -52,17 +57,16 @@ public:
 
     // --- In a fault
 
-    // Keeps evictions away from the page until leave(). Up to 16,383 threads at once. Before the
-    // caller reads the page word.
+    // Keeps evictions away from the page until leave(). Before the caller reads the page word.
     void enter(pages::PageNumber page) noexcept {
-        const std::uint16_t before = words_[page].fetch_add(one_thread, std::memory_order_relaxed);
+        const std::uint32_t before = words_[page].fetch_add(one_thread, std::memory_order_relaxed);
         ACP_ASSERT(before < threads_limit);
         Fence::order();  // partner: try_drop()
     }
 
     // release: the page is mapped; partner: try_drop()
     void leave(pages::PageNumber page) noexcept {
-        words_[page].fetch_add(static_cast<std::uint16_t>(-one_thread), std::memory_order_release);
+        words_[page].fetch_add(std::uint32_t{0} - one_thread, std::memory_order_release);
     }
 
     // An absent page gets the state `as`, any other page keeps its own. Returns the state before.
@@ -79,13 +83,33 @@ public:
         });
     }
 
+    static constexpr std::uint32_t credit_max = 7;
+
+    [[nodiscard]] bool has_credit(pages::PageNumber page) const noexcept {
+        return (words_[page].load(std::memory_order_relaxed) & credit_bits) != 0;
+    }
+
+    // The page was touched.
+    void give_credit(pages::PageNumber page) noexcept {
+        words_[page].fetch_or(credit_bits, std::memory_order_relaxed);
+    }
+
+    // The page was fetched beside another one.
+    void take_credit(pages::PageNumber page) noexcept {
+        std::uint32_t seen = words_[page].load(std::memory_order_relaxed);
+        while ((seen & credit_bits) != 0 &&
+               !words_[page].compare_exchange_strong(
+                   seen, seen - one_credit, std::memory_order_relaxed, std::memory_order_relaxed)) {
+        }
+    }
+
     // --- In an eviction
 
-    // The page becomes absent; the caller holds the page word, and removes the mapping afterwards.
+    // The page becomes absent, without credit; the caller holds the page word, and removes the mapping afterwards.
     // Returns false, and changes nothing, if a thread has entered the page.
     [[nodiscard]] bool try_drop(pages::PageNumber page) noexcept {
         Fence::order();  // partner: enter()
-        std::uint16_t seen = words_[page].load(std::memory_order_relaxed);
+        std::uint32_t seen = words_[page].load(std::memory_order_relaxed);
         while (seen < one_thread) {
             // acquire: the mapping that a fault has made; partner: leave()
             if (words_[page].compare_exchange_strong(seen, 0, std::memory_order_acquire,
@@ -104,23 +128,24 @@ public:
     }
 
 private:
-    // The state in the two low bits, and the number of threads that have entered above them.
-    static constexpr std::uint16_t one_thread = 4;
-    static constexpr std::uint16_t threads_limit = 0xfffc;
+    // From the low end: the state, the credit, and the number of threads that have entered.
+    static constexpr std::uint32_t one_credit = 4;
+    static constexpr std::uint32_t credit_bits = credit_max * one_credit;
+    static constexpr std::uint32_t one_thread = one_credit * (credit_max + 1);
+    static constexpr std::uint32_t threads_limit = ~std::uint32_t{0} - one_thread;
 
-    [[nodiscard]] static constexpr MappedState state_of(std::uint16_t word) noexcept {
+    [[nodiscard]] static constexpr MappedState state_of(std::uint32_t word) noexcept {
         return static_cast<MappedState>(word & 3);
     }
 
     template <typename Next>
     MappedState change(pages::PageNumber page, const Next& next_of) noexcept {
-        std::uint16_t seen = words_[page].load(std::memory_order_relaxed);
+        std::uint32_t seen = words_[page].load(std::memory_order_relaxed);
         for (;;) {
             const MappedState now = state_of(seen);
             const MappedState next = next_of(now);
             if (next == now) return now;
-            const auto word =
-                static_cast<std::uint16_t>((seen & ~3U) | static_cast<unsigned>(next));
+            const std::uint32_t word = (seen & ~3U) | static_cast<std::uint32_t>(next);
             if (words_[page].compare_exchange_strong(seen, word, std::memory_order_relaxed,
                                                      std::memory_order_relaxed)) {
                 return now;
@@ -128,7 +153,7 @@ private:
         }
     }
 
-    std::vector<Atomic<std::uint16_t>> words_;
+    std::vector<Atomic<std::uint32_t>> words_;
 };
 
 }  // namespace acp::dsm

@@ -20,6 +20,10 @@ public:
     // sentence if no node has the bytes.
     virtual void bring(PageRange pages) noexcept = 0;
 
+    // Does the same for one page of a range. The others are fetched too, in the same copies, as far
+    // as that is possible: their loss ends nothing.
+    virtual void bring_with(pages::PageNumber page, PageRange others) noexcept = 0;
+
     // Does the same for one page whose bytes the node has. For any other page it returns false at
     // once, and the page word is as before.
     [[nodiscard]] virtual bool try_bring(pages::PageNumber page) noexcept = 0;

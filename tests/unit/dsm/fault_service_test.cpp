@@ -45,6 +45,8 @@ class EmptySource final : public PageSource {
 public:
     void bring(PageRange /*pages*/) noexcept override {}
 
+    void bring_with(PageNumber /*page*/, PageRange /*others*/) noexcept override {}
+
     [[nodiscard]] bool try_bring(PageNumber /*page*/) noexcept override { return false; }
 
     [[nodiscard]] bool is_untracked(PageNumber /*page*/) const noexcept override { return false; }

@@ -93,6 +93,19 @@ TEST_F(FetcherTest, takes_the_page_of_a_dead_holder_over) {
     expect_page(3, 4);
 }
 
+// Pages 3 and 4 have different homes.
+TEST_F(FetcherTest, fetches_a_page_whose_neighbour_is_lost) {
+    node().link.lose(1);
+    fetcher_.bring_with(3, {2, 4});
+    EXPECT_TRUE(node().loss.sentences.empty());
+    expect_page(2, 3);
+    expect_page(3, 4);
+    EXPECT_EQ(word(4).state, pages::PageState::absent);
+    EXPECT_EQ(word(5).state, pages::PageState::absent);
+    fetcher_.bring_with(4, {2, 4});
+    EXPECT_EQ(node().loss.sentences.size(), 1U);
+}
+
 TEST_F(FetcherTest, reports_a_lost_home_and_leaves_the_page_absent) {
     node().link.lose(1);
     fetcher_.bring({4, 1});

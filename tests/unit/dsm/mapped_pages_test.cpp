@@ -40,7 +40,7 @@ TEST(MappedPages, map_only_absent_pages_and_admit_writes_only_to_protected_ones)
 }
 
 TEST(MappedPages, keep_the_state_of_a_page_that_threads_enter_and_leave) {
-    constexpr int threads = 16'383;
+    constexpr int threads = 16'383;  // more than a process has
     MappedPages<> mapped(1);
     mapped.set(0, MappedState::untracked);
     for (int i = 0; i < threads; ++i) {
@@ -55,6 +55,33 @@ TEST(MappedPages, keep_the_state_of_a_page_that_threads_enter_and_leave) {
     EXPECT_TRUE(mapped.try_drop(0));
     EXPECT_EQ(mapped.state(0), MappedState::absent);
     EXPECT_TRUE(mapped.try_drop(0));
+}
+
+TEST(MappedPages, keep_a_credit_beside_the_state_until_it_is_taken_or_the_page_is_evicted) {
+    MappedPages<> mapped(2);
+    EXPECT_FALSE(mapped.has_credit(0));
+    mapped.take_credit(0);
+    EXPECT_FALSE(mapped.has_credit(0));
+    mapped.give_credit(0);
+    mapped.give_credit(0);
+    mapped.enter(0);
+    for (const MappedState state : all_states) {
+        mapped.set(0, state);
+        EXPECT_TRUE(mapped.has_credit(0));
+        EXPECT_EQ(mapped.state(0), state);
+    }
+    for (std::uint32_t i = 0; i < MappedPages<>::credit_max; ++i) {
+        EXPECT_TRUE(mapped.has_credit(0)) << i;
+        mapped.take_credit(0);
+    }
+    EXPECT_FALSE(mapped.has_credit(0));
+    EXPECT_EQ(mapped.state(0), all_states.back());
+    EXPECT_FALSE(mapped.try_drop(0));
+    mapped.leave(0);
+    mapped.give_credit(0);
+    EXPECT_TRUE(mapped.try_drop(0));
+    EXPECT_FALSE(mapped.has_credit(0));
+    EXPECT_FALSE(mapped.has_credit(1));
 }
 
 struct FiberFence {

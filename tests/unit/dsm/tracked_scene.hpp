@@ -215,6 +215,8 @@ public:
         }
     }
 
+    void bring_with(PageNumber /*page*/, PageRange others) noexcept override { bring(others); }
+
     [[nodiscard]] bool try_bring(PageNumber page) noexcept override {
         return words_.read(page).state != pages::PageState::absent && try_access(page, false);
     }

@@ -29,6 +29,45 @@ protected:
     [[nodiscard]] static bool is_exact() { return GetParam() != TrackerKind::protect; }
 };
 
+TEST_P(TrackerConformance, fetches_pages_together_that_were_touched_before) {
+    TrackedScene scene(GetParam(), 40);
+    if (scene.tracker().maps_whole_blocks()) return;  // it fetches all pages of a block anyway
+    const auto touch = [&](PageNumber page) {
+        EXPECT_EQ(*scene.page(page), TrackedScene::initial(page * page_bytes));
+    };
+    const auto drop_all = [&] {
+        for (PageNumber page = 0; page < scene.count(); ++page) scene.drop(page);
+    };
+    const auto are_mapped = [&](PageNumber first, PageNumber last) {
+        for (PageNumber page = first; page <= last; ++page) {
+            if (scene.mapped().state(page) == MappedState::absent) return false;
+        }
+        return true;
+    };
+    for (PageNumber page = 4; page < 8; ++page) touch(page);
+    EXPECT_EQ(scene.faults(), 4U);
+    // One page is touched from now on: the others come with it until their credit is taken.
+    for (std::uint32_t i = 0; i < MappedPages<>::credit_max; ++i) {
+        drop_all();
+        touch(5);
+        EXPECT_TRUE(are_mapped(4, 7)) << i;
+        EXPECT_EQ(scene.mapped().state(3), MappedState::absent);
+        EXPECT_EQ(scene.mapped().state(8), MappedState::absent);
+        EXPECT_EQ(scene.faults(), 1U);
+    }
+    drop_all();
+    touch(5);
+    EXPECT_EQ(scene.mapped().state(4), MappedState::absent);
+    EXPECT_EQ(scene.mapped().state(6), MappedState::absent);
+    // A page that is touched for the first time comes alone.
+    touch(6);
+    drop_all();
+    touch(8);
+    EXPECT_EQ(scene.mapped().state(6), MappedState::absent);
+    touch(5);
+    EXPECT_TRUE(are_mapped(5, 6));
+}
+
 // Two threads fault on one page. The first one maps and writes it, and the kernel unmaps it, before the
 // second one maps it.
 TEST_P(TrackerConformance, forgets_no_write_if_a_late_thread_maps_the_page_again) {
