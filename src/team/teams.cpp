@@ -240,7 +240,8 @@ void Teams::forget(Entry& entry) noexcept {
 }
 
 Status Teams::free(TeamHandle handle) {
-    if (handle == world_.load(std::memory_order_relaxed))
+    // Before world() was called, the world's handle is no_team, which names no team.
+    if (handle != no_team && handle == world_.load(std::memory_order_relaxed))
         return {Code::argument, "the team of all ranks is not freed"};
     Use use(*this, handle);
     if (!use.is_ok()) return use.why();

@@ -134,6 +134,13 @@ TEST_F(TeamsTest, a_division_by_different_lists_makes_no_team_and_leaves_the_old
     free_all(divide_all());
 }
 
+TEST_F(TeamsTest, no_team_is_stale_also_before_the_team_of_all_ranks_was_made) {
+    const std::unique_ptr<Teams> fresh = make(0);
+    EXPECT_EQ(fresh->free(no_team).code(), Code::stale);
+    EXPECT_EQ(teams_[0]->free(no_team).code(), Code::stale);
+    EXPECT_EQ(teams_[0]->free(worlds_[0]).code(), Code::argument);
+}
+
 TEST_F(TeamsTest, one_member_without_room_fails_the_division_on_all) {
     std::vector<memory::GlobalAddress> filling;
     for (;;) {
