@@ -65,8 +65,10 @@ Result<exchange::GridShape> shape_of(const acp_grid_t* grid) {
     }
     const int most = static_cast<int>(exchange::grid_dimensions_max);
     if (grid->dimensions < 1 || grid->dimensions > most || grid->reach < 1) {
-        return Status(base::Code::argument,
-                      "dimensions is 1 .. " + std::to_string(most) + ", and reach 1 or more");
+        return Status(base::Code::argument, "dimensions is " + std::to_string(grid->dimensions) +
+                                                " and reach " + std::to_string(grid->reach) +
+                                                ": dimensions is 1 .. " + std::to_string(most) +
+                                                ", and reach 1 or more");
     }
     exchange::GridShape shape;
     shape.point_bytes = grid->point_size;
@@ -84,12 +86,13 @@ Result<exchange::GridShape> shape_of(const acp_grid_t* grid) {
 }
 
 Result<std::vector<NeighbourPiece>> pieces_of(const char* name, const acp_neighbours_t* list) {
-    if (list == nullptr || list->count < 0 ||
-        (list->count > 0 &&
-         (list->shifts == nullptr || list->sizes == nullptr || list->offsets == nullptr))) {
-        return Status(
-            base::Code::argument,
-            std::string(name) + ", or one of its lists, is NULL, or its count is negative");
+    if (list != nullptr && list->count < 0) {
+        return Status(base::Code::argument,
+                      "the count of " + std::string(name) + " is " + std::to_string(list->count));
+    }
+    if (list == nullptr || (list->count > 0 && (list->shifts == nullptr || list->sizes == nullptr ||
+                                                list->offsets == nullptr))) {
+        return Status(base::Code::argument, std::string(name) + ", or one of its lists, is NULL");
     }
     if (list->count > ACP_PATTERN_MESSAGES_MAX) {
         return Status(base::Code::limit, std::string(name) + " has " + std::to_string(list->count) +

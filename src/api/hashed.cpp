@@ -253,7 +253,8 @@ Result<data::HashedOptions> options_of(const acp_hashed_options_t& options, Cont
     wanted.directory_process = process.value();
     wanted.slots = options.num_slots == 0 ? usual_slots : options.num_slots;
     if (wanted.slots > allocator::table_slots_max) {
-        return Status(Code::argument, "num_slots is not one of 0 to 2^32");
+        return Status(Code::argument, "num_slots is " + std::to_string(options.num_slots) +
+                                          ", and is one of 0 to 2^32");
     }
     wanted.may_grow = options.is_fixed == 0;
     auto status = choose_hash(options, wanted);

@@ -63,8 +63,9 @@ Status check_list(const team::Membership& members, std::span<const int> ranks) {
 
 // The division of a listed rank: colour 0, and the index as key.
 Result<Teams::Division> division_by(acp_team_t handle, const int* ranks, int count) {
-    if (ranks == nullptr || count < 1)
-        return Status(Code::argument, "the list of ranks is NULL or has no rank");
+    if (ranks == nullptr) return Status(Code::argument, "the list of ranks is NULL");
+    if (count < 1)
+        return Status(Code::argument, "the list of ranks has " + std::to_string(count) + " ranks");
     Teams::Division division{-1, 0, 0};
     Status refusal;
     auto status = library().teams->ask(number_of(handle), [&](const team::Membership& members) {

@@ -118,7 +118,7 @@ TEST_F(AlltoallvTest, wrong_lists_are_refused_and_nothing_is_added) {
     expect(&unfit, &fit, target.data(), "neighbour 1");
     expect(&fit, &unfit, target.data(), "neighbour 1");
     expect(nullptr, &fit, target.data(), "to, or one of its lists");
-    expect(&fit, &negative, target.data(), "count is negative");
+    expect(&fit, &negative, target.data(), "the count of from is -1");
     expect(&holey, &fit, target.data(), "to, or one of its lists");
     expect(&fit, &fit, nullptr, "target is NULL");
     const acp_neighbours_t huge{ACP_PATTERN_MESSAGES_MAX + 1, fit.shifts, fit.sizes, fit.offsets};
