@@ -55,6 +55,21 @@ class Allocation(ToolTest):
         env = {"SLURM_JOB_NODELIST": "n[1-20]", "SLURM_TASKS_PER_NODE": "128(x20)"}
         self.assertEqual(len(self.plan(env, "-n", "2560")[0]), 20)
 
+    def test_a_host_name_that_is_too_long_is_refused_with_its_length_and_the_limit(self):
+        longest = "a" * 253
+        message = ": the name of a host has 254 characters, and at most 253 are allowed\n.*--hosts or --hostfile"
+        with tempfile.NamedTemporaryFile("w") as file:
+            for name in (longest, longest + "a"):
+                file.seek(0)
+                file.write(f"b\n{name}\n")
+                file.flush()
+                for env, source in (({"SLURM_JOB_NODELIST": f"b,{name}"}, "Slurm job"), ({"PBS_NODEFILE": file.name}, "PBS job"),
+                                    ({"LSB_MCPU_HOSTS": f"b 1 {name} 2"}, "LSF job"), ({"LSB_HOSTS": f"b {name}"}, "LSF job")):
+                    if name == longest:
+                        self.assertIn(name, self.plan(env)[0])
+                    else:
+                        self.assert_fails(acprun("--ssh", SSH_STUB, "--dry-run", ACT, env=env), 64, source + "[^:]*" + message)
+
     def test_an_allocation_that_does_not_parse_is_refused(self):
         for env, seen in (({"SLURM_JOB_NODELIST": "n[1-"}, r"SLURM_JOB_NODELIST=n\[1-"),
                           ({"SLURM_JOB_NODELIST": "n[2-1]"}, r"SLURM_JOB_NODELIST=n\[2-1\]"),

@@ -116,12 +116,7 @@ std::optional<Mistake> read_host(std::string_view word, std::string& host, std::
     if (!has_only_name_letters(host)) {
         return Mistake{"\"[\" and \"]\" stand around one address", word};
     }
-    if (!is_host_name(host)) {
-        return Mistake{"the name of a host has " + std::to_string(name_length(host)) +
-                           " characters, and at most " + std::to_string(host_name_max) +
-                           " are allowed",
-                       word};
-    }
+    if (auto problem = describe_long_name(host)) return Mistake{std::move(*problem), word};
     if (colon == std::string_view::npos) return std::nullopt;
     return read_slots(word.substr(colon + 1), slots);
 }
@@ -165,6 +160,12 @@ std::string pointing(std::string_view line, std::string_view where) {
 }
 
 }  // namespace
+
+std::optional<std::string> describe_long_name(std::string_view host) {
+    if (name_length(host) <= host_name_max) return std::nullopt;
+    return "the name of a host has " + std::to_string(name_length(host)) +
+           " characters, and at most " + std::to_string(host_name_max) + " are allowed";
+}
 
 bool is_host_name(std::string_view host) noexcept {
     return !host.empty() && host.front() != '-' && has_only_name_letters(host) &&

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ struct HostSlots {
 // Whether a text can be passed to ssh and to a shell as the name of a machine: letters, digits and
 // ".-_@:%", no leading "-", and at most host_name_max characters.
 [[nodiscard]] bool is_host_name(std::string_view host) noexcept;
+
+// Describes a host's name that is too long: its length and the limit; nullopt if it is not.
+[[nodiscard]] std::optional<std::string> describe_long_name(std::string_view host);
 
 // Splits ranks over nodes as evenly as possible, more on the first ones.   1 <= nodes <= ranks
 [[nodiscard]] std::vector<std::uint32_t> split_evenly(std::uint32_t ranks, std::uint32_t nodes);

@@ -20,6 +20,8 @@ namespace acp::run {
 
 namespace {
 
+constexpr const char* other_hosts_hint = "--hosts or --hostfile says on which machines to start";
+
 constexpr std::uint32_t per_octet = 250;
 constexpr const char* together = "the -n of all programs count together";
 
@@ -138,11 +140,14 @@ std::optional<Refusal> plan_allocated(const Options& options,
                                       const Allocation& given,
                                       PlannedJob& job) {
     for (const HostSlots& host : given.hosts) {
+        if (const auto problem = describe_long_name(host.host)) {
+            return Refusal{launch::exit_usage, given.source + ": " + *problem, other_hosts_hint};
+        }
         if (!is_host_name(host.host) || host.slots > node::local_procs_max) {
             return Refusal{launch::exit_usage,
                            given.source + ": \"" + host.host + "\" with " +
                                std::to_string(host.slots) + " slots is no host that acprun can use",
-                           "--hosts or --hostfile says on which machines to start"};
+                           other_hosts_hint};
         }
     }
     job.batch_command = given.command;
