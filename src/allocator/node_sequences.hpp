@@ -58,7 +58,9 @@ public:
           lease_(heap, thread),
           blocks_(heap, lease_.cache()),
           others_(heap),
-          sequences_(blocks_, others_, heap.sequence_participants(), lease_.cache().number()) {}
+          sequences_(blocks_, others_, heap.sequence_participants(), lease_.cache().number()) {
+        blocks_.free_in_pieces();
+    }
 
     ~NodeSequences() = default;
     NodeSequences(const NodeSequences&) = delete;
