@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether the last byte that output threads wrote to a file was no newline, so that a message
-// written there next would begin in the middle of a line. Threads: any. If two threads write to the
-// file at once, the state is that of one of the two writes.
+// written there next would begin in the middle of a line. Threads: any. Threads that write to the file
+// take turns, so that the state is that of the last write.
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <string_view>
 
 namespace acp::agent {
@@ -12,6 +13,9 @@ namespace acp::agent {
 class LineState {
 public:
     enum class Known { begins, was_written };
+
+    // Call before a write, and keep the result until the second note().
+    [[nodiscard]] std::unique_lock<std::mutex> begin_write() { return std::unique_lock(writing_); }
 
     // Call before and after a write. A line is open before its bytes can be read, and has ended
     // only after its newline was written. Returns whether is_open() has changed.
@@ -30,6 +34,7 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return is_open_.load(std::memory_order_relaxed); }
 
 private:
+    std::mutex writing_;
     std::atomic<bool> is_open_{false};
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <mutex>
 #include <new>
 #include <system_error>
 
@@ -187,6 +188,8 @@ void OutputThread::release_questions() {
 
 void OutputThread::write_out() noexcept {
     if (failure() == 0) {
+        std::unique_lock<std::mutex> turn;
+        if (line_ != nullptr) turn = line_->begin_write();
         note_line(LineState::Known::begins);
         if (const int error = os::write_all(target_, out_); error != 0) fail(error);
         note_line(LineState::Known::was_written);
