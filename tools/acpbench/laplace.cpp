@@ -6,6 +6,7 @@
 // computes rows of its own without a barrier. All alternate. At the end rank 0 compares the results,
 // bit by bit, with those of one process.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -263,25 +264,38 @@ private:
     int steps_done_ = 0;
 };
 
+// The times of each kind, in microseconds.
+class KindTimes {
+public:
+    void add(Kind kind, double us) { of_kinds_[kind - on_shared].push_back(us); }
+
+    [[nodiscard]] const std::vector<double>& of(Kind kind) const {
+        return of_kinds_[kind - on_shared];
+    }
+
+    [[nodiscard]] double median(Kind kind) const { return summarize(of(kind)).median; }
+
+private:
+    std::array<std::vector<double>, kinds> of_kinds_;
+};
+
 Row row_of(const Job& job,
            std::string name,
            std::size_t width,
            int steps,
-           const std::vector<double>& shared_us,
-           const std::vector<double>& private_us,
-           const std::vector<double>& alone_us,
-           const std::vector<double>& by_hand_us) {
+           const KindTimes& times,
+           Kind kind) {
     Row row;
     row.experiment = "laplace";
     row.name = std::move(name);
     row.ranks = job.ranks();
     row.bytes = width * width * sizeof(double);
-    row.iterations = shared_us.size() * static_cast<std::uint64_t>(steps);
-    row.latency_us = summarize(shared_us);
-    row.yardstick = Yardstick{"private memory", summarize(private_us).median, "us"};
+    row.iterations = times.of(kind).size() * static_cast<std::uint64_t>(steps);
+    row.latency_us = summarize(times.of(kind));
+    row.yardstick = Yardstick{"private memory", times.median(on_private), "us"};
     row.ratio = row.latency_us.median / row.yardstick->value;
-    row.extra.emplace_back("speedup", summarize(alone_us).median / row.latency_us.median);
-    row.extra.emplace_back("of_by_hand", summarize(by_hand_us).median / row.latency_us.median);
+    row.extra.emplace_back("speedup", times.median(alone) / row.latency_us.median);
+    row.extra.emplace_back("of_by_hand", times.median(by_hand) / row.latency_us.median);
     return row;
 }
 
@@ -306,25 +320,23 @@ int run_laplace(const Call& call) {
     }
     const int rounds = options.slices > 0 ? options.slices : options.is_quick ? 3 : 15;
     Progress progress("laplace", rounds);
-    std::vector<double> times_us[kinds];
+    KindTimes times;
     const auto measure = [&](Kind kind) {
         job.give(Order{kind, 0, {}});
         laplace->run(kind);
         job.join();
-        times_us[kind - on_shared].push_back(laplace->longest() / 1e3);
+        times.add(kind, laplace->longest() / 1e3);
     };
     for (int round = 0; round < rounds; ++round) {
         for (const Kind kind : {on_shared, prefetched, by_hand, on_private, alone}) measure(kind);
-        progress.step(show_us(times_us[0].back()) + " on shared pages");
+        progress.step(show_us(times.of(on_shared).back()) + " on shared pages");
     }
     const bool is_right = laplace->is_right();
     job.give(Order{close, 0, {}});
     laplace.reset();
     if (!is_right) give_up("laplace: the bits are not those that one process computes");
     const auto row = [&](Kind kind, std::string name) {
-        return row_of(job, std::move(name), width, steps, times_us[kind - on_shared],
-                      times_us[on_private - on_shared], times_us[alone - on_shared],
-                      times_us[by_hand - on_shared]);
+        return row_of(job, std::move(name), width, steps, times, kind);
     };
     return finish(options,
                   {row(on_shared, "shared pages"), row(prefetched, "shared pages, prefetched"),
