@@ -5,7 +5,6 @@
 // stream and no message. Main thread.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -34,16 +33,15 @@ public:
         }
     }
 
-    // Removes and returns the failures whose output has been passed on, in order of arrival.
+    // Removes and returns the failures whose output has been passed on, in order of arrival. Looks
+    // once at each: an output thread may carry out a request at any time.
     std::vector<NodeFailure> take_ready(const Outputs& outputs) {
-        const auto is_ready = [&](const Held& held) {
-            return held.is_carried && outputs.has_flushed(held.requests);
-        };
         std::vector<NodeFailure> ready;
-        for (Held& held : held_) {
-            if (is_ready(held)) ready.push_back(held.failure);
-        }
-        std::erase_if(held_, is_ready);
+        std::erase_if(held_, [&](const Held& held) {
+            const bool is_ready = held.is_carried && outputs.has_flushed(held.requests);
+            if (is_ready) ready.push_back(held.failure);
+            return is_ready;
+        });
         return ready;
     }
 
