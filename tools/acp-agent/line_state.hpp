@@ -22,7 +22,8 @@ public:
     bool note(std::string_view bytes, Known known) noexcept {
         if (bytes.empty()) return false;
         const bool is_open = bytes.back() != '\n';
-        if (!is_open && known == Known::begins) return false;
+        // a message may have ended an open line between the two calls: it is not opened again
+        if (is_open != (known == Known::begins)) return false;
         // relaxed: no other data depends on the flag
         return is_open_.exchange(is_open, std::memory_order_relaxed) != is_open;
     }
