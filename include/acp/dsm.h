@@ -78,8 +78,8 @@ ACP_API int acp_barrier_dsm(void);
 
 /* Fetches the pages of a range for this rank, which touches them without a fault until its next
  * collective call on shared pages. One copy has up to 64 pages of one home, and up to 16 copies are
- * in flight; a fault fetches one page. Blocks until the pages are there. Any thread, but
- * not during a collective call. On one node it does nothing.
+ * in flight; a fault fetches one page, with those beside it that were touched before. Blocks until
+ * the pages are there. Any thread, but not during a collective call. On one node it does nothing.
  *   address, size  any bytes of allocations; size 0 does nothing
  * Returns 0, or -1: ACP_ERR_ARGUMENT (a byte lies in no shared page, or in no allocation),
  * ACP_ERR_PEER (the home of a page is lost), ACP_ERR_SYSTEM. */

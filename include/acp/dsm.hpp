@@ -62,7 +62,9 @@ inline void barrier() {
 // Fetches elements ahead of their first touch (acp_prefetch_dsm). Not collective.
 template <typename T>
 void prefetch(const T* first, std::size_t count) {
-    if (acp_prefetch_dsm(first, count * sizeof(T)) != 0) throw error();
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    const std::size_t bytes = count <= most / sizeof(T) ? count * sizeof(T) : most;
+    if (acp_prefetch_dsm(first, bytes) != 0) throw error();
 }
 
 // Whether objects of the type may lie in shared pages: their bytes mean the same on every rank, and

@@ -59,6 +59,27 @@ TEST_F(DsmCxxTest, an_array_has_what_all_ranks_wrote_before_a_barrier) {
     dsm::barrier();
 }
 
+TEST_F(DsmCxxTest, prefetched_elements_are_those_that_were_written) {
+    constexpr std::size_t count = 4 * page / sizeof(int);
+    const dsm::pages shared(16 * page);
+    dsm::array<int> numbers(count);
+    if (rank_ == 0) std::iota(numbers.begin(), numbers.end(), 1);
+    dsm::barrier();
+    dsm::prefetch(numbers.data() + 1, count - 1);
+    for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(std::as_const(numbers)[i], static_cast<int>(i) + 1);
+    dsm::prefetch(numbers.data(), 0);
+    for (const std::size_t wrong : {17 * page, std::numeric_limits<std::size_t>::max() / 2}) {
+        try {
+            dsm::prefetch(numbers.data(), wrong);
+            ADD_FAILURE() << wrong << " elements were prefetched";
+        } catch (const dsm::error& failure) {
+            EXPECT_EQ(failure.code(), ACP_ERR_ARGUMENT) << failure.what();
+        }
+    }
+    dsm::barrier();
+}
+
 TEST_F(DsmCxxTest, an_array_frees_its_elements_once_also_when_it_was_moved) {
     const dsm::pages shared(16 * page);
     {
