@@ -66,6 +66,22 @@ public:
 
     [[nodiscard]] const node::Segment& segment() const { return segment_; }
 
+    // The bytes in use in the heap of each rank.
+    [[nodiscard]] std::vector<std::uint64_t> used() {
+        std::vector<std::uint64_t> all;
+        for (std::uint32_t rank = 0; rank < size(); ++rank)
+            all.push_back(ranks_[rank]->allocator->usage(rank).value().block_bytes);
+        return all;
+    }
+
+    // Expects that no heap has a finding.
+    void check_heaps() {
+        for (std::uint32_t rank = 0; rank < size(); ++rank) {
+            const base::Status status = ranks_[rank]->allocator->check(rank);
+            EXPECT_TRUE(status.is_ok()) << status.message();
+        }
+    }
+
     // The process of the rank was killed by signal 9, for all others to see.
     void die(std::uint32_t rank) { node::mark_dead(segment_, rank, 9); }
 

@@ -68,13 +68,6 @@ protected:
         }
     }
 
-    std::vector<std::uint64_t> used() {
-        std::vector<std::uint64_t> all;
-        for (std::uint32_t rank = 0; rank < procs; ++rank)
-            all.push_back(ranks_[rank].allocator->usage(rank).value().block_bytes);
-        return all;
-    }
-
     // Allocates all of a heap.
     std::vector<GlobalAddress> fill(std::uint32_t rank) {
         std::vector<GlobalAddress> blocks;
@@ -88,13 +81,6 @@ protected:
         return blocks;
     }
 
-    void check_heaps() {
-        for (std::uint32_t rank = 0; rank < procs; ++rank) {
-            const base::Status status = ranks_[rank].allocator->check(rank);
-            EXPECT_TRUE(status.is_ok()) << status.message();
-        }
-    }
-
     acp::test::ScopedWatchdog watchdog_{"lists of three ranks"};
     acp::test::RankNode ranks_{procs, 1 << 20};
     std::vector<std::unique_ptr<Lists>> lists_;
@@ -105,7 +91,7 @@ TEST_F(ListsTest, any_calls_of_any_ranks_do_what_a_plain_list_does) {
     std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
     acp::test::Random random(seed);
     const std::vector<std::uint64_t> lengths{0, 1, 7, 8, 23, 24, 25, 64, 300, 5000};
-    const auto before = used();
+    const auto before = ranks_.used();
     const GlobalAddress list = make(1);
     std::list<std::pair<std::string, ListPlace>> model;
     const auto any = [&] {
@@ -167,8 +153,8 @@ TEST_F(ListsTest, any_calls_of_any_ranks_do_what_a_plain_list_does) {
         ASSERT_EQ(content(0, list, true), expected);
     }
     ASSERT_TRUE(lists(2).destroy(list).is_ok());
-    EXPECT_EQ(used(), before) << "bytes of a destroyed list stay";
-    check_heaps();
+    EXPECT_EQ(ranks_.used(), before) << "bytes of a destroyed list stay";
+    ranks_.check_heaps();
 }
 
 TEST_F(ListsTest, an_empty_list_has_no_element_to_take) {
@@ -208,9 +194,9 @@ TEST_F(ListsTest, an_element_that_is_gone_and_a_list_that_is_gone_are_stale) {
         EXPECT_EQ(lists(0).move(at, kept).failure().code(), Code::stale);
         EXPECT_EQ(lists(0).move(kept, at).failure().code(), Code::stale);
     };
-    const auto before = used();
+    const auto before = ranks_.used();
     expect_stale(gone);
-    EXPECT_EQ(used(), before) << "bytes of an element that was not inserted stay";
+    EXPECT_EQ(ranks_.used(), before) << "bytes of an element that was not inserted stay";
     EXPECT_EQ(content(2, list, false), (std::vector<std::string>{"kept"}));
     // The node is used again: an old place must not name the new element.
     for (int i = 0; i < 50; ++i) {
@@ -259,7 +245,7 @@ TEST_F(ListsTest, an_address_that_no_list_has_is_refused_and_nothing_is_written)
     char zeros[256];
     ASSERT_TRUE(get(*ranks_[0].gma, zeros, block.value(), sizeof zeros).is_ok());
     EXPECT_TRUE(std::all_of(std::begin(zeros), std::end(zeros), [](char c) { return c == 0; }));
-    check_heaps();
+    ranks_.check_heaps();
 }
 
 TEST_F(ListsTest, a_full_heap_refuses_elements_and_leaves_lists_as_they_were) {
@@ -277,7 +263,7 @@ TEST_F(ListsTest, a_full_heap_refuses_elements_and_leaves_lists_as_they_were) {
             kept.emplace_back(8, 'n');
     }
     ASSERT_LT(kept.size(), 1000U);
-    const auto before = used();
+    const auto before = ranks_.used();
     // Its bytes, then only its node, have no room.
     for (const std::uint32_t process : {1U, 0U, 2U}) {
         for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{500}}) {
@@ -292,7 +278,7 @@ TEST_F(ListsTest, a_full_heap_refuses_elements_and_leaves_lists_as_they_were) {
     auto moved = lists(0).move(Lists::end_of(list), first);
     ASSERT_FALSE(moved.is_ok());
     EXPECT_EQ(moved.failure().code(), Code::memory) << moved.failure().message();
-    EXPECT_EQ(used(), before);
+    EXPECT_EQ(ranks_.used(), before);
     EXPECT_EQ(content(2, list, false), kept);
     EXPECT_EQ(content(1, other, false), (std::vector<std::string>{std::string(300, 'm')}))
         << "an element that cannot be moved stays in its list";
@@ -300,7 +286,7 @@ TEST_F(ListsTest, a_full_heap_refuses_elements_and_leaves_lists_as_they_were) {
     push_back(0, list, "new", 1);
     kept.emplace_back("new");
     EXPECT_EQ(content(2, list, false), kept);
-    check_heaps();
+    ranks_.check_heaps();
 }
 
 TEST_F(ListsTest, an_element_longer_than_any_heap_is_refused) {
@@ -312,7 +298,7 @@ TEST_F(ListsTest, an_element_longer_than_any_heap_is_refused) {
         EXPECT_EQ(made.failure().code(), Code::memory) << made.failure().message();
     }
     EXPECT_EQ(lists(0).size(list).value(), 0U);
-    check_heaps();
+    ranks_.check_heaps();
 }
 
 TEST_F(ListsTest, stretches_gather_and_erase_skip_what_is_gone) {
@@ -380,7 +366,7 @@ TEST_F(ListsTest, each_element_is_taken_once_and_in_the_order_of_its_sender) {
     std::sort(all.begin(), all.end());
     ASSERT_EQ(all.size(), procs * each);
     for (std::uint64_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], i);
-    check_heaps();
+    ranks_.check_heaps();
 }
 
 }  // namespace

@@ -61,20 +61,6 @@ protected:
         return pushed.is_ok() ? pushed.value() : ~std::uint64_t{0};
     }
 
-    std::vector<std::uint64_t> used() {
-        std::vector<std::uint64_t> all;
-        for (std::uint32_t rank = 0; rank < procs; ++rank)
-            all.push_back(ranks_[rank].allocator->usage(rank).value().block_bytes);
-        return all;
-    }
-
-    void check_heaps() {
-        for (std::uint32_t rank = 0; rank < procs; ++rank) {
-            const base::Status status = ranks_[rank].allocator->check(rank);
-            EXPECT_TRUE(status.is_ok()) << status.message();
-        }
-    }
-
     acp::test::ScopedWatchdog watchdog_{"sequences of three ranks"};
     acp::test::RankNode ranks_{procs, 1 << 20};
     std::vector<std::unique_ptr<Sequences>> sequences_;
@@ -84,7 +70,7 @@ TEST_F(SequencesTest, any_calls_of_any_ranks_do_what_a_plain_string_does) {
     const std::uint64_t seed = std::random_device()();
     std::printf("TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
     acp::test::Random random(seed);
-    const auto before = used();
+    const auto before = ranks_.used();
     for (const SequenceKind kind : {SequenceKind::vector, SequenceKind::deque}) {
         const SequenceName name = make(kind, 1, 5);
         std::string model(5, '\0');
@@ -152,8 +138,8 @@ TEST_F(SequencesTest, any_calls_of_any_ranks_do_what_a_plain_string_does) {
         ASSERT_EQ(content(0, name), model);
         ASSERT_TRUE(of(2).destroy(name).is_ok());
     }
-    EXPECT_EQ(used(), before) << "bytes of a destroyed sequence stay";
-    check_heaps();
+    EXPECT_EQ(ranks_.used(), before) << "bytes of a destroyed sequence stay";
+    ranks_.check_heaps();
 }
 
 TEST_F(SequencesTest, reads_and_pops_end_at_the_content) {
@@ -216,7 +202,7 @@ TEST_F(SequencesTest, a_splice_outside_of_the_content_is_refused_where_it_must_f
 }
 
 TEST_F(SequencesTest, lengths_that_no_heap_has_are_refused_and_change_nothing) {
-    const auto before = used();
+    const auto before = ranks_.used();
     for (const std::uint64_t bytes : {std::uint64_t{2} << 20, std::uint64_t{1} << 40,
                                       std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
         for (const SequenceKind kind : {SequenceKind::vector, SequenceKind::deque}) {
@@ -224,10 +210,10 @@ TEST_F(SequencesTest, lengths_that_no_heap_has_are_refused_and_change_nothing) {
             EXPECT_EQ(of(0).make(1, kind, 0, bytes).failure().code(), Code::memory) << bytes;
         }
     }
-    EXPECT_EQ(used(), before);
+    EXPECT_EQ(ranks_.used(), before);
     const SequenceName name = make(SequenceKind::deque, 1);
     push(0, name, "abc");
-    const auto with_it = used();
+    const auto with_it = ranks_.used();
     for (const std::uint64_t bytes :
          {std::uint64_t{2} << 20, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
         sequence::Splice splice;
@@ -240,8 +226,8 @@ TEST_F(SequencesTest, lengths_that_no_heap_has_are_refused_and_change_nothing) {
     for (const ContentEnd end : {ContentEnd::back, ContentEnd::front})
         EXPECT_EQ(of(0).push(name, end, text.data(), text.size()).failure().code(), Code::memory);
     EXPECT_EQ(content(1, name), "abc");
-    EXPECT_EQ(used(), with_it);
-    check_heaps();
+    EXPECT_EQ(ranks_.used(), with_it);
+    ranks_.check_heaps();
 }
 
 TEST_F(SequencesTest, a_full_heap_refuses_growth_and_still_gives_bytes_back) {
@@ -271,7 +257,7 @@ TEST_F(SequencesTest, a_full_heap_refuses_growth_and_still_gives_bytes_back) {
         EXPECT_EQ(content(0, name), "again");
         ASSERT_TRUE(of(0).destroy(name).is_ok());
     }
-    check_heaps();
+    ranks_.check_heaps();
 }
 
 TEST_F(SequencesTest, a_sequence_that_is_gone_or_of_another_kind_is_refused) {
@@ -312,7 +298,7 @@ TEST_F(SequencesTest, a_sequence_that_is_gone_or_of_another_kind_is_refused) {
         expect_refused({none, SequenceKind::vector}, Code::address, "address");
     EXPECT_EQ(content(2, vector), "vector");
     EXPECT_EQ(content(2, deque), "deque");
-    check_heaps();
+    ranks_.check_heaps();
 }
 
 TEST_F(SequencesTest, ranks_that_push_and_pop_at_once_get_each_record_once) {
@@ -344,7 +330,7 @@ TEST_F(SequencesTest, ranks_that_push_and_pop_at_once_get_each_record_once) {
     std::sort(all.begin(), all.end());
     ASSERT_EQ(all.size(), procs * each);
     for (std::uint64_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], i);
-    check_heaps();
+    ranks_.check_heaps();
 }
 
 }  // namespace
