@@ -14,7 +14,8 @@ class LineState {
 public:
     enum class Known { begins, was_written };
 
-    // Call before a write, and keep the result until the second note().
+    // Call before a write, and keep the result until the second note(). Only threads that write to this
+    // file wait for it, which a write of the other one would delay anyway.
     [[nodiscard]] std::unique_lock<std::mutex> begin_write() { return std::unique_lock(writing_); }
 
     // Call before and after a write. A line is open before its bytes can be read, and has ended
