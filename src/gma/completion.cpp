@@ -244,14 +244,28 @@ node::Outcome Completion::attend(Condition& condition, Deadline deadline, bool i
     return member_.waiter().wait(ready, sleep, deadline.left_ns(), signals);
 }
 
-std::uint64_t Completion::drop_failures(Handle handle) {
+void Completion::drop_failures(Handle handle) {
     const std::scoped_lock lock(commands_.mutex);
-    const std::uint64_t number = commands_.queue.number_of(handle);
-    const std::uint64_t before = commands_.queue.failures().untold_count();
-    while (
-        commands_.queue.take_failure(std::min(number, commands_.queue.done()), os::own_thread())) {
+    CommandQueue& queue = commands_.queue;
+    const std::uint64_t number = std::min(queue.number_of(handle), queue.done());
+    while (queue.take_failure(number, os::own_thread())) {
     }
-    return before - commands_.queue.failures().untold_count();
+}
+
+node::Unreported Completion::finish_all() {
+    std::unique_lock lock(commands_.mutex);
+    CommandQueue& queue = commands_.queue;
+    while (queue.done() < queue.issued()) {
+        const std::uint64_t last = queue.issued();
+        lock.unlock();
+        wait_for_end(last, CommandsEnd::AwaitedPart::prefix, node::WaitFor::command);
+        lock.lock();
+    }
+    node::Unreported all;
+    all.add(queue.failures().untold_count(), queue.failures().first_message());
+    while (queue.take_failure(queue.issued(), os::own_thread())) {
+    }
+    return all;
 }
 
 // Works until the condition holds, nothing is left to do, or the deadline has passed. True: the

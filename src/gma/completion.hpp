@@ -17,6 +17,7 @@
 #include "gma/under_way.hpp"
 #include "local/space.hpp"
 #include "node/member.hpp"
+#include "node/unreported.hpp"
 
 namespace acp::gma {
 
@@ -71,8 +72,12 @@ public:
     // service thread does all work from now on.
     void leave_for_long() noexcept;
 
-    // Counts the failures of a handle's prefix as reported; returns how many there were.
-    std::uint64_t drop_failures(Handle handle);
+    // Counts the failures of a handle's prefix as reported.
+    void drop_failures(Handle handle);
+
+    // Waits for everything issued. Returns the failures that no call has reported, which count as
+    // reported from then on.
+    [[nodiscard]] node::Unreported finish_all();
 
     // Whether the prefix of a handle has ended. Makes progress once; does not block.
     [[nodiscard]] bool is_complete(Handle handle);

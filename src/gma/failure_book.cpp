@@ -72,9 +72,19 @@ bool FailureBook::make_room() noexcept {
     return true;
 }
 
-void FailureBook::add_to_rest(std::uint64_t number, base::Code code) noexcept {
+// Merges the older half of the unreported failures: that is cheap for each, and the newest stay
+// apart for the threads that wait for these commands.
+void FailureBook::merge_oldest() noexcept {
+    const std::size_t end = told_ + failures_apart_max / 2;
+    for (std::size_t i = told_; i < end; ++i)
+        add_to_rest(untold_[i].number, std::move(untold_[i].failure));
+    untold_.erase(untold_.begin(), untold_.begin() + static_cast<std::ptrdiff_t>(end));
+    told_ = 0;
+}
+
+void FailureBook::add_to_rest(std::uint64_t number, base::Status failure) noexcept {
     if (rest_.first == 0) {
-        rest_ = {number, number, 1, code};
+        rest_ = {number, number, 1, false, std::move(failure)};
         return;
     }
     rest_.first = std::min(rest_.first, number);
@@ -84,8 +94,9 @@ void FailureBook::add_to_rest(std::uint64_t number, base::Code code) noexcept {
 
 void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
     remember(number, failure.code());
+    if (untold_.size() - told_ == failures_apart_max) merge_oldest();
     if (!make_room()) {
-        add_to_rest(number, failure.code());
+        add_to_rest(number, std::move(failure));
         show();
         return;
     }
@@ -97,27 +108,35 @@ void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
     show();
 }
 
+base::Status FailureBook::Rest::report(base::Code code) const noexcept {
+    return base::Status::worded(code, [&] {
+        const bool has_message = code == failure.code();
+        const std::string one(has_message ? failure.message() : base::phrase(code));
+        if (count == 1 && !is_partly_told) return one;
+        return (is_partly_told ? "up to " : "") + std::to_string(count) + " commands failed, and " +
+               (has_message ? "only this message of theirs" : "no message of theirs") +
+               " was kept (each of the newest " + std::to_string(failures_remembered_max) +
+               " unreported failures keeps its own, unless memory is short): " + one;
+    });
+}
+
 // Failures that may have numbers above `number` stay unreported: reporting one twice is better than
 // never.
 base::Status FailureBook::take_rest(std::uint64_t number, std::uint64_t thread) noexcept {
-    Rest rest = rest_;
-    const auto one = remembered_from(rest.first);
-    if (one != remembered_.end() && one->number <= std::min(number, rest.last)) {
-        rest.code = one->code;
-    }
-    note_rest_told(std::min(number, rest.last), number, thread);
-    if (number < rest.last) {
+    const std::uint64_t last = std::min(number, rest_.last);
+    const auto one = remembered_from(rest_.first);
+    const bool is_remembered = one != remembered_.end() && one->number <= last;
+    base::Status failure = rest_.report(is_remembered ? one->code : rest_.failure.code());
+    note_rest_told(last, number, thread);
+    if (number < rest_.last) {
         rest_.first = number + 2;
+        rest_.count = std::min(rest_.count, (rest_.last - rest_.first) / 2 + 1);
+        rest_.is_partly_told = true;
     } else {
         rest_ = {};
     }
     show();
-    return base::Status::worded(rest.code, [&rest] {
-        return std::to_string(rest.count) +
-               " commands failed while there was no memory to keep their failures apart; one of "
-               "them: " +
-               base::phrase(rest.code);
-    });
+    return failure;
 }
 
 // Notes that the numbers of rest_ up to `last` are reported to a thread that waited for `number`.
@@ -154,13 +173,9 @@ std::optional<base::Status> FailureBook::told_rest_to_others(std::uint64_t numbe
         return std::nullopt;
     }
     const auto failed = remembered_from(number);
-    if (failed == remembered_.end() || failed->number != number) {
-        return std::nullopt;
-    }
+    if (failed == remembered_.end() || failed->number != number) return std::nullopt;
     ToldRest::Listener& one = listener(thread);
-    if (number <= one.up_to) {
-        return std::nullopt;
-    }
+    if (number <= one.up_to) return std::nullopt;
     one.up_to = number;
     return base::Status::bare(failed->code);
 }
@@ -251,10 +266,14 @@ void FailureBook::show() noexcept {
     } else if (first == shown) {
         shown_in_->write_count(untold_count());
     } else {
-        const bool is_listed = told_ < untold_.size() && untold_[told_].number == first;
-        shown_in_->write(untold_count(),
-                         is_listed ? untold_[told_].failure.message() : base::phrase(rest_.code));
+        shown_in_->write(untold_count(), first_message());
     }
+}
+
+std::string_view FailureBook::first_message() const noexcept {
+    const std::uint64_t first = first_untold();
+    const bool is_listed = told_ < untold_.size() && untold_[told_].number == first;
+    return (is_listed ? untold_[told_].failure : rest_.failure).message();
 }
 
 std::uint64_t FailureBook::first_untold() const noexcept {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The failures of commands: which of them are not yet reported to the program, and which numbers
 // failed lately. Noting a failure with its message takes memory; noting that there was one takes
-// none: failures for which no memory is left are merged and reported as one. Knows no order between
+// none: failures for which no memory is left are merged and reported as one, and so are the oldest
+// ones of a program that asks for none of failures_apart_max failures. Knows no order between
 // commands. One thread at a time, under the queue's lock. Tests:
 // tests/unit/gma/failure_book_test.cpp.
 #pragma once
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -18,6 +20,8 @@
 namespace acp::gma {
 
 inline constexpr std::size_t failures_remembered_max = 4096;
+inline constexpr std::size_t failures_apart_max =
+    2 * failures_remembered_max;  // each with its message
 inline constexpr std::size_t told_threads_max = 8;
 inline constexpr std::uint64_t sole_thread = 1;  // if there is only one
 
@@ -71,6 +75,9 @@ public:
         return untold_.size() - told_ + rest_.count;
     }
 
+    // The message of the failure first_untold(); "": there is none. Valid until the next call.
+    [[nodiscard]] std::string_view first_message() const noexcept;
+
     // From now on writes their number and the first one's message there, whenever they change.
     //   place  its segment must outlive this
     void show_in(const node::UnreportedPlace& place) noexcept;
@@ -98,13 +105,20 @@ private:
         base::Code code = base::Code::memory;
     };
 
-    // Failures for which there was no memory to note them one by one. They are reported as one.
+    // Failures that are not noted one by one: for which there was no memory, or the oldest ones
+    // beyond failures_apart_max. They are reported as one.
     struct Rest {
         std::uint64_t first = 0;  // the least number among them; 0: there are none
         std::uint64_t last = 0;   // the greatest
         std::uint64_t count = 0;
-        // code of the one noted first, once none is remembered
-        base::Code code = base::Code::memory;
+        // some of them may have been reported, for a handle below the last number: count is the most
+        // that may be left
+        bool is_partly_told = false;
+        // the failure that was merged first, for its code and message
+        base::Status failure;
+
+        // What a call that reports them returns.   code  of one of them
+        [[nodiscard]] base::Status report(base::Code code) const noexcept;
     };
 
     // The threads to which Rest was reported. The numbers that failed are in remembered_.
@@ -128,7 +142,8 @@ private:
                                                     std::uint64_t thread) noexcept;
     void note_told(Untold one, std::uint64_t thread) noexcept;
     [[nodiscard]] bool make_room() noexcept;
-    void add_to_rest(std::uint64_t number, base::Code code) noexcept;
+    void merge_oldest() noexcept;
+    void add_to_rest(std::uint64_t number, base::Status failure) noexcept;
     base::Status take_rest(std::uint64_t number, std::uint64_t thread) noexcept;
 
     void show() noexcept;

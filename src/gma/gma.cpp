@@ -233,14 +233,6 @@ void Gma::revoke() {
     hazards_.wait_until_unnamed(is_named);
 }
 
-node::Unreported Gma::finish_all() {
-    node::Unreported all;
-    for (base::Status first; !(first = wait(handle_all, node::for_ever, false)).is_ok();) {
-        all.add(1 + completion_.drop_failures(handle_all), first.message());
-    }
-    return all;
-}
-
 base::Result<local::Key> Gma::register_memory(void* address,
                                               std::uint64_t bytes,
                                               std::uint32_t color) {

@@ -192,15 +192,15 @@ public:
         return completion_.wait_until(condition, timeout_ns, is_interruptible);
     }
 
-    // Waits for everything issued. Returns the failures not yet reported.
-    [[nodiscard]] node::Unreported finish_all();
+    // Completion::finish_all.
+    [[nodiscard]] node::Unreported finish_all() { return completion_.finish_all(); }
 
     // Completion::wait_for_sources.
     void wait_for_sources(Handle handle) { completion_.wait_for_sources(handle); }
 
     void leave_for_long() noexcept { completion_.leave_for_long(); }
 
-    void drop_failures(Handle handle) { (void)completion_.drop_failures(handle); }
+    void drop_failures(Handle handle) { completion_.drop_failures(handle); }
 
     // Whether the prefix of a handle has ended. Makes progress once; does not block.
     [[nodiscard]] bool is_complete(Handle handle) { return completion_.is_complete(handle); }

@@ -238,11 +238,11 @@ TEST_F(CommandQueueTest, a_long_chain_ends_with_its_first_failure) {
     EXPECT_EQ(fail(2), Numbers{});
     EXPECT_EQ(queue_.outstanding(), 0U);
     EXPECT_EQ(queue_.done(), 2 * length);
+    EXPECT_EQ(queue_.failures().untold_count(), length);
     EXPECT_EQ(take(2 * length), Code::peer);
-    for (std::uint64_t i = 1; i < length; ++i) {
-        ASSERT_EQ(take(2 * length), Code::order);
-    }
-    EXPECT_EQ(take(2 * length), Code::ok);
+    Code next = Code::order;
+    while (next == Code::order) next = take(2 * length);
+    EXPECT_EQ(next, Code::ok);
     EXPECT_EQ(complete_below(), 2 * length + 2);
 }
 

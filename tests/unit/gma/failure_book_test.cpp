@@ -3,7 +3,9 @@
 // record of each.
 #include "gma/failure_book.hpp"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <string>
 
 #include "claims/library_claims.hpp"
@@ -93,6 +95,71 @@ TEST(FailureBook, remembers_the_newest_failures_remembered_max) {
     EXPECT_TRUE(book.is_remembered(4));
     EXPECT_EQ(book.first_remembered(), 4U);
     EXPECT_EQ(book.first_untold(), 2U) << "an unreported failure is kept";
+}
+
+// Notes a failure of each even number from 2 * first to 2 * last, with its place and `bytes` dots
+// as the message.
+void note_many(FailureBook& book, std::uint64_t first, std::uint64_t last, std::size_t bytes) {
+    for (std::uint64_t i = first; i <= last; ++i)
+        book.note(2 * i, {Code::peer, std::to_string(i) + std::string(bytes, '.')});
+}
+
+// The number with which the message of merged failures begins; 0: it begins with none.
+std::uint64_t number_in(const base::Status& failure, const std::string& before) {
+    const std::string message(failure.message());
+    return message.starts_with(before) ? std::strtoull(message.c_str() + before.size(), nullptr, 10)
+                                       : 0;
+}
+
+TEST(FailureBook, does_not_grow_with_the_failures_of_a_program_that_asks_for_none) {
+    const auto heap_bytes = [] { return mallinfo2().uordblks; };
+    constexpr std::uint64_t count = 50'000;
+    constexpr std::size_t message_bytes = 1000;
+    FailureBook book;
+    note_many(book, 1, failures_apart_max, message_bytes);
+    const std::size_t before = heap_bytes();
+    if (before == 0) GTEST_SKIP() << "this allocator does not report the bytes in use";
+    note_many(book, failures_apart_max + 1, count, message_bytes);
+    EXPECT_LE(heap_bytes(), before + message_bytes * failures_apart_max / 10);
+    EXPECT_EQ(book.untold_count(), count);
+}
+
+TEST(FailureBook, reports_the_oldest_of_too_many_failures_as_one_with_their_number) {
+    constexpr std::uint64_t count = 3 * failures_apart_max;
+    FailureBook book;
+    note_many(book, 1, count, 1);
+    EXPECT_EQ(book.untold_count(), count);
+    EXPECT_EQ(book.first_untold(), 2U);
+    EXPECT_EQ(book.first_message(), "1.");
+    const auto newest = book.take_of(2 * count);
+    ASSERT_TRUE(newest.has_value());
+    EXPECT_EQ(newest->message(), std::to_string(count) + ".") << "the newest keep their messages";
+    const auto oldest = book.take(2 * count);
+    ASSERT_TRUE(oldest.has_value());
+    EXPECT_TRUE(oldest->message().ends_with(": 1.")) << "the first one's message";
+    const std::uint64_t merged = number_in(*oldest, "");
+    std::uint64_t apart = 1;
+    while (book.take(2 * count)) ++apart;
+    EXPECT_EQ(merged + apart, count) << "every failure is in a report";
+    EXPECT_GE(apart, failures_remembered_max);
+}
+
+// A program that asks for each of its old handles, when their failures are merged already: each
+// call reports a failure, and the number that is left decreases.
+TEST(FailureBook, reports_merged_failures_to_a_call_for_each_of_their_handles) {
+    FailureBook book;
+    note_many(book, 1, failures_apart_max + 1, 1);
+    constexpr std::uint64_t merged = failures_apart_max / 2;
+    EXPECT_EQ(number_in(*book.take(2), ""), merged);
+    for (std::uint64_t i = 2; i < merged; ++i) {
+        const auto failure = book.take(2 * i);
+        ASSERT_TRUE(failure.has_value()) << i;
+        EXPECT_EQ(number_in(*failure, "up to "), merged - i + 1);
+        EXPECT_EQ(book.untold_count(), failures_apart_max + 1 - i);
+    }
+    EXPECT_TRUE(book.take(2 * merged).has_value());
+    EXPECT_EQ(book.take(2 * merged), std::nullopt);
+    EXPECT_EQ(book.take(2 * merged + 2)->message(), std::to_string(merged + 1) + ".");
 }
 
 TEST(FailureBook, loses_no_failure_when_no_memory_is_left) {

@@ -216,6 +216,21 @@ TEST_P(GmaTest, a_failure_is_reported_once_and_stops_what_is_ordered_after_it) {
     EXPECT_EQ(ranks[1].memory[64], 1);
 }
 
+// A program that never completes a handle. The last report has the number of all failures, though
+// the oldest ones share one message.
+TEST_P(GmaTest, the_report_at_the_end_counts_every_failure_and_has_the_first_message) {
+    Ranks ranks(GetParam(), 2, 2);
+    Gma& gma = *ranks[0].gma;
+    constexpr std::uint64_t count = failures_apart_max + 10;
+    for (std::uint64_t i = 1; i <= count; ++i)
+        (void)gma.issue(copy(0x1000 * i, ranks[0].own, 8), handle_null);
+    const node::Unreported all = gma.finish_all();
+    EXPECT_EQ(all.count, count);
+    EXPECT_NE(all.first.find("global address 0x1000:"), std::string::npos) << all.first;
+    EXPECT_TRUE(gma.wait(handle_all, 0, false).is_ok()) << "they count as reported";
+    EXPECT_EQ(gma.finish_all().count, 0U);
+}
+
 TEST_P(GmaTest, the_service_thread_finishes_commands_without_waiters) {
     Ranks ranks(GetParam(), 2, 2);
     constexpr std::uint64_t steps = 50;
