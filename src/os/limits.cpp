@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <string>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "os/cgroup.hpp"
+#include "os/file_descriptor.hpp"
 #include "os/text_file.hpp"
 
 namespace acp::os {
@@ -27,12 +29,39 @@ std::uint64_t soft_limit(int resource) noexcept {
     return limit.rlim_cur == RLIM_INFINITY ? unlimited : limit.rlim_cur;
 }
 
-// Appends "; what: limit bytes" as far as there is room; nothing for no limit.
-void append_limit(MemoryLimitText& text, const char* what, std::uint64_t limit) noexcept {
+// What this process uses; 0 where it cannot be read.
+struct MemoryUse {
+    unsigned long long address_space_bytes = 0;
+    unsigned long long data_bytes = 0;
+};
+
+// Allocates nothing.
+MemoryUse memory_use() noexcept {
+    const FileDescriptor file(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+    std::array<char, 128> text{};
+    if (!file.is_open() || read(file.get(), text.data(), text.size() - 1) <= 0) return {};
+    MemoryUse pages;
+    // size resident shared text lib data
+    if (std::sscanf(text.data(), "%llu %*u %*u %*u %*u %llu", &pages.address_space_bytes,
+                    &pages.data_bytes) != 2) {
+        return {};
+    }
+    const auto page_bytes = static_cast<unsigned long long>(sysconf(_SC_PAGESIZE));
+    return {pages.address_space_bytes * page_bytes, pages.data_bytes * page_bytes};
+}
+
+// Appends "; what: limit bytes, of which use are in use" as far as there is room; nothing for no
+// limit.
+void append_limit(MemoryLimitText& text,
+                  const char* what,
+                  std::uint64_t limit,
+                  unsigned long long use = 0) noexcept {
     if (limit == unlimited) return;
+    std::array<char, 48> in_use{};
+    if (use != 0) std::snprintf(in_use.data(), in_use.size(), ", of which %llu are in use", use);
     const std::size_t used = std::strlen(text.data());
-    std::snprintf(text.data() + used, text.size() - used, "; %s: %llu bytes", what,
-                  static_cast<unsigned long long>(limit));
+    std::snprintf(text.data() + used, text.size() - used, "; %s: %llu bytes%s", what,
+                  static_cast<unsigned long long>(limit), in_use.data());
 }
 
 // Reading the limit may fail for lack of memory; then it counts as unlimited and is not named.
@@ -49,8 +78,11 @@ std::uint64_t cgroup_limit() noexcept {
 MemoryLimitText memory_limit_text() noexcept {
     MemoryLimitText text{};
     const ResourceLimits limits = resource_limits();
-    append_limit(text, "private memory allowed (RLIMIT_DATA, ulimit -d)", limits.data_bytes);
-    append_limit(text, "address space allowed (RLIMIT_AS, ulimit -v)", limits.address_space_bytes);
+    const MemoryUse use = memory_use();
+    append_limit(text, "private memory allowed (RLIMIT_DATA, ulimit -d)", limits.data_bytes,
+                 use.data_bytes);
+    append_limit(text, "address space allowed (RLIMIT_AS, ulimit -v)", limits.address_space_bytes,
+                 use.address_space_bytes);
     if (text[0] == '\0') append_limit(text, "memory allowed (its cgroup)", cgroup_limit());
     return text;
 }
@@ -92,15 +124,10 @@ std::string address_space_text(std::uint64_t needed_bytes) {
     std::string text = "address space allowed (RLIMIT_AS, ulimit -v): ";
     if (allowed == unlimited) return text + "unlimited";
     text += std::to_string(allowed) + " bytes";
-    // the first number is the size of the address space in pages
-    const auto pages = leading_number(read_text_file("/proc/self/statm").value_or(""));
-    if (pages) {
-        text += ", of which " +
-                std::to_string(*pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))) +
-                " are in use";
-    }
+    const unsigned long long use = memory_use().address_space_bytes;
+    if (use != 0) text += ", of which " + std::to_string(use) + " are in use";
     if (needed_bytes == 0) return text;
-    return text + (pages ? " and " : ", of which ") + std::to_string(needed_bytes) +
+    return text + (use != 0 ? " and " : ", of which ") + std::to_string(needed_bytes) +
            " more are needed";
 }
 

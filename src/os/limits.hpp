@@ -37,11 +37,11 @@ struct ResourceLimits {
 // The soft limits.
 [[nodiscard]] ResourceLimits resource_limits() noexcept;
 
-using MemoryLimitText = std::array<char, 256>;
+using MemoryLimitText = std::array<char, 320>;
 
 // The limits on this process's memory, for the end of a message about a failed allocation: ";
-// private memory allowed (RLIMIT_DATA, ulimit -d): 1024000 bytes", in the same form RLIMIT_AS, and
-// the cgroup's limit if neither is set; "" without any limit. Ends with a zero byte. Allocates
+// private memory allowed (RLIMIT_DATA, ulimit -d): 1024000 bytes, of which 917504 are in use", in
+// the same form RLIMIT_AS, and the cgroup's limit if neither is set; "" without any limit. Ends with a zero byte. Allocates
 // nothing if RLIMIT_DATA or RLIMIT_AS is set.
 [[nodiscard]] MemoryLimitText memory_limit_text() noexcept;
 

@@ -166,7 +166,7 @@ class Limits(ToolTest):
                     self.assertNotRegex(said, "terminate called|std::bad_alloc")
                     self.assertGreaterEqual(result.returncode, 0, said)
                     if "memory was refused" in said:
-                        self.assertRegex(said, rf"\A{tool}: on \S+: memory was refused.*\(RLIMIT_DATA, ulimit -d\): {bound} bytes\n\Z")
+                        self.assertRegex(said, rf"\A{tool}: on \S+: memory was refused.*\(RLIMIT_DATA, ulimit -d\): {bound} bytes, of which \d+ are in use\n\Z")
                         refused.add(tool)
         self.assertEqual(refused, {"acpinfo", "acpstat"})
 
@@ -183,6 +183,11 @@ class Limits(ToolTest):
                 self.assertNotRegex(said, r"std::bad_alloc\n|RLIMIT_AS.*RLIMIT_AS")
                 if result.returncode != 0:
                     self.assertRegex(said, "RLIMIT_AS|ulimit -v|[Cc]annot allocate memory|out of memory|failed to map")
+
+    def test_the_address_space_in_use_is_named_for_gateways_too(self):
+        result = self.limited(resource.RLIMIT_AS, 70 << 20, "-n", "2", "--nodes=2", "--heap-size", "1M", *WHOLE_JOB)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr.decode(), rf"RLIMIT_AS, ulimit -v\): {70 << 20} bytes, of which \d+ are in use")
 
     def test_refused_descriptors_are_reported_as_the_limit_and_not_as_a_closed_file(self):
         for shape in (("-n", "2"), ("-n", "4", "--nodes=2")):

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/resource.h>
@@ -170,6 +171,22 @@ TEST(Limits, follow_the_soft_resource_limits) {
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &lower), 0);
     EXPECT_EQ(resource_limits().descriptors, 77U);
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
+TEST(Limits, name_what_is_in_use_beside_what_is_allowed) {
+    rlimit old{};
+    ASSERT_EQ(getrlimit(RLIMIT_AS, &old), 0);
+    rlimit lower = old;
+    lower.rlim_cur = std::uint64_t{1} << 46;
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &lower), 0);
+    const std::string text = memory_limit_text().data();
+    const std::string needed = address_space_text(77);
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &old), 0);
+    const std::string limit = "(RLIMIT_AS, ulimit -v): 70368744177664 bytes, of which ";
+    EXPECT_THAT(text, testing::HasSubstr(limit));
+    EXPECT_TRUE(text.ends_with(" are in use")) << text;
+    EXPECT_THAT(needed, testing::HasSubstr(limit));
+    EXPECT_TRUE(needed.ends_with(" are in use and 77 more are needed")) << needed;
 }
 
 TEST(Cpu, counts_what_the_affinity_mask_allows) {
