@@ -117,6 +117,19 @@ class Files(ToolTest):
             self.assert_fails(acprun("-n", "2", "--output", folder, ACT), 69, "rank.1.out")
 
 
+    def test_a_full_disk_ends_the_job_and_the_message_names_the_file(self):
+        for where in ("-n 2", "-n 2 --nodes 2"):
+            for suffix, stream in (("out", "1"), ("err", "2")):
+                with self.subTest(where, stream=stream), tempfile.TemporaryDirectory() as folder:
+                    os.symlink("/dev/full", f"{folder}/rank.1.{suffix}")
+                    # rank 1 writes after rank 0, whose output must not be lost
+                    program = f"[ $ACP_RANK = 0 ] || until [ -s {folder}/rank.0.{suffix} ]; do sleep 0.01; done; echo $ACP_RANK >&{stream}"
+                    result = acprun(*where.split(), "--output", folder, "sh", "-c", program)
+                    self.assert_fails(result, 74, f"cannot write {folder}/rank.1.{suffix}: No space left on device")
+                    with open(f"{folder}/rank.0.{suffix}") as other:
+                        self.assertEqual(other.read(), "0\n")
+
+
 class Readers(ToolTest):
     def test_a_reader_that_leaves_ends_the_job_quietly(self):
         job = self.start("-n", "4", "yes")

@@ -149,6 +149,7 @@ private:
     void on_deadline(std::uint64_t now_ns);
     void begin_finishing();
     void on_output_news();
+    void end_for_output();  // if output could not be written
     void tell_line_state();
     void carry_output_of(std::uint32_t process);
     void tell_carried();
@@ -171,8 +172,7 @@ private:
     std::unique_ptr<Network> network_;        // nullptr in a job of one node
     std::unique_ptr<FileRequests> requests_;  // none where a sandbox refuses the socket
     std::vector<Rank> ranks_;                 // the ranks of this node, by slot
-    std::array<std::unique_ptr<OutputThread>, 2>
-        outputs_;             // stdout, stderr; none when output goes to files
+    OutputThreads outputs_;
     LineState message_line_;  // the last line of the file to which acprun writes its messages
     std::vector<UncarriedReport>
         uncarried_;                    // reports whose output is still being passed on, in order

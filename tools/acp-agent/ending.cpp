@@ -141,22 +141,16 @@ void Agent::on_output_news() {
     }
     tell_line_state();
     tell_carried();
-    int failure = outputs_[0] == nullptr ? 0 : outputs_[0]->failure();
-    // A failed write to standard error is not reported, since the report would go there too;
-    // refused memory is reported to acprun.
-    const bool is_short = outputs_[1] != nullptr && outputs_[1]->failure() == ENOMEM;
-    if (failure == 0 && is_short) failure = ENOMEM;
-    if (failure != 0 && fixed_code_ == 0) {
-        if (failure == EPIPE) {
-            // without a message, as other tools do
-            fixed_code_ = launch::exit_signal_base + SIGPIPE;
-            kill_now();
-        } else {
-            const OutputFailure told = describe_output_failure(failure);
-            give_up(told.code, told.text);
-        }
-    }
+    if (fixed_code_ == 0) end_for_output();
     if (phase_ == Phase::finishing && is_output_complete()) stay_or_end();
+}
+
+void Agent::end_for_output() {
+    const auto failure = find_output_failure(outputs_);
+    if (!failure) return;
+    if (!failure->text.empty()) return give_up(failure->code, failure->text);
+    fixed_code_ = failure->code;
+    kill_now();
 }
 
 // acprun begins its messages with a newline while a line of the ranks is unfinished.

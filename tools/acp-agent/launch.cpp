@@ -152,12 +152,13 @@ Status Agent::prepare_outputs() {
     if (!plan_.output_directory.empty()) {
         // on another machine than the launcher's the directory may be missing
         std::error_code error;
+        // a failure to open a file gives a better message
         std::filesystem::create_directories(plan_.output_directory, error);
-        return {};  // a failure to open a file gives a better message
     }
     constexpr std::array<std::uint64_t, 2> tokens{token_stdout, token_stderr};
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
-        const bool is_for_messages = os::are_same_file(targets[i], os::standard_error);
+        const bool is_for_messages =
+            plan_.output_directory.empty() && os::are_same_file(targets[i], os::standard_error);
         auto made = OutputThread::create(thread_names[i], targets[i],
                                          is_for_messages ? &message_line_ : nullptr);
         if (!made.is_ok()) return std::move(made).failure();
@@ -267,12 +268,18 @@ Result<os::FileDescriptor> Agent::make_input(std::uint32_t rank) {
 
 //   which  0 = stdout, 1 = stderr
 Result<os::FileDescriptor> Agent::make_output(std::uint32_t rank, std::size_t which) {
-    if (!plan_.output_directory.empty()) {
-        return os::open_for_writing(plan_.output_directory + "/rank." + std::to_string(rank) +
-                                    file_suffixes[which]);
-    }
     auto pipe = os::make_pipe();
     if (!pipe.is_ok()) return std::move(pipe).failure();
+    if (!plan_.output_directory.empty()) {
+        std::string path =
+            plan_.output_directory + "/rank." + std::to_string(rank) + file_suffixes[which];
+        auto file = os::open_for_writing(path);
+        if (!file.is_ok()) return std::move(file).failure();
+        auto status = outputs_[which]->add_to_file(std::move(pipe.value().reading),
+                                                   std::move(file).value(), std::move(path));
+        if (!status.is_ok()) return status;
+        return std::move(pipe.value().writing);
+    }
     Marks marks{plan_.has_tags ? tag_of(rank) : std::string(),
                 "[rank " + std::to_string(rank) + ", rest of a line] "};
     auto status = outputs_[which]->add(std::move(pipe.value().reading), std::move(marks),

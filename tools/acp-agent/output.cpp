@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -49,8 +50,17 @@ Status OutputThread::add(os::FileDescriptor stream, Marks marks, Passing passing
     if (auto status = os::set_nonblocking(stream.get()); !status.is_ok()) return status;
     if (auto status = poll_.add(stream.get(), streams_.size()); !status.is_ok()) return status;
     streams_.push_back({std::move(stream), LineGate(std::move(marks.tag)), passing,
-                        std::move(marks.rest_of_line)});
+                        std::move(marks.rest_of_line), os::FileDescriptor(), ""});
     ++open_streams_;
+    return {};
+}
+
+Status OutputThread::add_to_file(os::FileDescriptor stream,
+                                 os::FileDescriptor file,
+                                 std::string path) {
+    if (auto status = add(std::move(stream), {}, Passing::at_once); !status.is_ok()) return status;
+    streams_.back().file = std::move(file);
+    streams_.back().path = std::move(path);
     return {};
 }
 
@@ -86,7 +96,7 @@ void OutputThread::run() noexcept {
     try {
         carry_all();
     } catch (const std::bad_alloc&) {
-        fail(ENOMEM);
+        fail(ENOMEM, nullptr);
     }
     is_done_.store(true, std::memory_order_release);  // release: partner is is_done()
     news_.signal();
@@ -126,6 +136,10 @@ bool OutputThread::carry(Stream& stream) {
         return false;
     }
     const std::string_view bytes(room_.get(), result.bytes);
+    if (!stream.path.empty()) {
+        write_to_file(stream, bytes);
+        return true;
+    }
     pass_on(stream, [&](std::string& out) {
         if (stream.passing == Passing::at_once) {
             out.append(bytes);
@@ -191,7 +205,7 @@ void OutputThread::write_out() noexcept {
         std::unique_lock<std::mutex> turn;
         if (line_ != nullptr) turn = line_->begin_write();
         note_line(LineState::Known::begins);
-        if (const int error = os::write_all(target_, out_); error != 0) fail(error);
+        if (const int error = os::write_all(target_, out_); error != 0) fail(error, nullptr);
         note_line(LineState::Known::was_written);
     }
     out_.clear();
@@ -201,19 +215,40 @@ void OutputThread::note_line(LineState::Known known) noexcept {
     if (line_ != nullptr && line_->note(out_, known)) news_.signal();
 }
 
-void OutputThread::fail(int error) noexcept {
-    failure_.store(error, std::memory_order_relaxed);
+void OutputThread::write_to_file(Stream& stream, std::string_view bytes) noexcept {
+    if (!stream.file.is_open()) return;
+    if (const int error = os::write_all(stream.file.get(), bytes); error != 0) {
+        stream.file.close();
+        fail(error, &stream);
+    }
+}
+
+void OutputThread::fail(int error, const Stream* of_file) noexcept {
+    if (failure() != 0) return;
+    failed_stream_ = of_file;
+    failure_.store(error, std::memory_order_release);  // release: partner is failure()
     news_.signal();
 }
 
-OutputFailure describe_output_failure(int error) {
-    if (error == ENOMEM) {
-        return {std::string("no memory to carry the output of the ranks") +
-                    os::memory_limit_text().data(),
-                launch::exit_unavailable};
+std::optional<OutputFailure> find_output_failure(const OutputThreads& threads) {
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+        const int error = threads[i] == nullptr ? 0 : threads[i]->failure();
+        if (error == 0) continue;
+        const std::string file = threads[i]->failed_file();
+        if (error == ENOMEM && file.empty()) {
+            return OutputFailure{std::string("no memory to carry the output of the ranks") +
+                                     os::memory_limit_text().data(),
+                                 launch::exit_unavailable};
+        }
+        if (file.empty() && i == 1) continue;
+        if (file.empty() && error == EPIPE) {
+            return OutputFailure{"", launch::exit_signal_base + SIGPIPE};
+        }
+        return OutputFailure{"cannot write " + (file.empty() ? "standard output" : file) + ": " +
+                                 std::generic_category().message(error),
+                             launch::exit_output};
     }
-    return {"cannot write standard output: " + std::generic_category().message(error),
-            launch::exit_output};
+    return std::nullopt;
 }
 
 }  // namespace acp::agent

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes one output stream, stdout or stderr, of all ranks on to this process's own, in a thread of
-// its own. When the reader of that stream does not read, the thread blocks and reads no more, so
-// the ranks block too, while the main thread still watches deaths. Memory is bounded by one
-// incomplete line per rank. Knows nothing of how ranks end. One thread builds, fills and starts the
+// Passes one output stream, stdout or stderr, of all ranks on to this process's own or to a file for
+// each rank, in a thread of its own. When what it writes to takes nothing, the thread blocks and
+// reads no more, so the ranks block too, while the main thread still watches deaths. Memory is
+// bounded by one incomplete line per rank. Knows nothing of how ranks end. One thread builds, fills and starts the
 // object, and calls all functions; the rest runs in the object's thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -58,6 +61,11 @@ public:
     //   marks  put before lines and pieces of lines
     base::Status add(os::FileDescriptor stream, Marks marks, Passing passing);
 
+    // Adds a rank's stream whose bytes go to a file as they are; call it before start(). A failure
+    // to write one file ends only the writes to that file.
+    //   path  the file's name, for messages
+    base::Status add_to_file(os::FileDescriptor stream, os::FileDescriptor file, std::string path);
+
     // Starts the thread; call it after the last process was started. Errors: limit, system.
     base::Status start();
 
@@ -88,11 +96,15 @@ public:
         return is_done_.load(std::memory_order_acquire);
     }
 
-    // errno of the write that failed: EPIPE when the reader has closed its end; ENOMEM when memory
-    // for the output ran out; 0 = none. After a failure output is dropped.
+    // errno of the first write that failed: EPIPE when the reader has closed its end; ENOMEM when
+    // memory for the output ran out; 0 = none. After a failure output for `target` is dropped.
     [[nodiscard]] int failure() const noexcept {
-        // relaxed: no other data depends on the number
-        return failure_.load(std::memory_order_relaxed);
+        return failure_.load(std::memory_order_acquire);  // acquire: partner is fail()
+    }
+
+    // The path of the file whose write failed, "" for `target`. Call it when failure() is not 0.
+    [[nodiscard]] std::string failed_file() const {
+        return failed_stream_ == nullptr ? std::string() : failed_stream_->path;
     }
 
     // Forgets the thread, blocked or not; the process is about to end.
@@ -104,6 +116,8 @@ private:
         LineGate gate;
         Passing passing;
         std::string rest_of_line;
+        os::FileDescriptor file;  // of add_to_file(); closed after a failed write
+        std::string path;         // likewise; "" for a stream that goes to target_
     };
 
     OutputThread(const char* name,
@@ -130,7 +144,8 @@ private:
     [[nodiscard]] bool has_question() const noexcept;
     void write_out() noexcept;
     void note_line(LineState::Known known) noexcept;
-    void fail(int error) noexcept;
+    void write_to_file(Stream& stream, std::string_view bytes) noexcept;
+    void fail(int error, const Stream* of_file) noexcept;
 
     const char* name_;
     int target_;
@@ -147,16 +162,21 @@ private:
     std::atomic<std::uint64_t> flush_wanted_{0};  // the number of the last request_flush()
     std::atomic<std::uint64_t> flushed_{0};
     std::atomic<bool> is_done_{false};
+    const Stream* failed_stream_ = nullptr;  // whose file failed; written before failure_
     std::atomic<int> failure_{0};
     os::Thread thread_;
 };
 
-// The message for a failure() other than EPIPE, and the job's exit code that follows from it.
+// Of stdout and stderr; null before they are made, and where none are needed.
+using OutputThreads = std::array<std::unique_ptr<OutputThread>, 2>;
+
 struct OutputFailure {
-    std::string text;
-    int code;
+    std::string text;  // the message; "" when the reader has closed its end, as with other tools
+    int code;          // the job's exit code
 };
 
-[[nodiscard]] OutputFailure describe_output_failure(int error);
+// The failure that ends the job; nullopt for none. A failed write to this process's stderr is none,
+// since its message would go there too.
+[[nodiscard]] std::optional<OutputFailure> find_output_failure(const OutputThreads& threads);
 
 }  // namespace acp::agent

@@ -185,15 +185,11 @@ void Launcher::on_agent(std::uint32_t node) {
 void Launcher::on_output_news() {
     outputs_.take_news();
     tell_held();
-    const int failure = outputs_.failure();
-    if (failure == 0 || fixed_code_ != 0) return;
-    if (failure == EPIPE) {
-        fixed_code_ = launch::exit_signal_base + SIGPIPE;  // without a message, as other tools do
-    } else {
-        const agent::OutputFailure told = agent::describe_output_failure(failure);
-        fixed_code_ = told.code;
-        say(told.text);
-    }
+    if (fixed_code_ != 0) return;
+    const auto failure = outputs_.failure();
+    if (!failure) return;
+    fixed_code_ = failure->code;
+    if (!failure->text.empty()) say(failure->text);
     end_all("kill");
 }
 

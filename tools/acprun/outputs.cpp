@@ -95,10 +95,8 @@ bool Outputs::has_flushed(const FlushRequests& requests) const noexcept {
     return true;
 }
 
-int Outputs::failure() const noexcept {
-    const int failure = carriers_[0] != nullptr ? carriers_[0]->failure() : 0;
-    const bool is_short = carriers_[1] != nullptr && carriers_[1]->failure() == ENOMEM;
-    return failure == 0 && is_short ? ENOMEM : failure;
+std::optional<agent::OutputFailure> Outputs::failure() const {
+    return agent::find_output_failure(carriers_);
 }
 
 void Outputs::abandon() noexcept {

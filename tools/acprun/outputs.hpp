@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "base/status.hpp"
 #include "os/poll_set.hpp"
@@ -51,8 +52,8 @@ public:
 
     [[nodiscard]] bool has_flushed(const FlushRequests& requests) const noexcept;
 
-    // errno of a failed write to stdout, or ENOMEM of either stream; 0 = none.
-    [[nodiscard]] int failure() const noexcept;
+    // The failure that ends the job; nullopt for none.
+    [[nodiscard]] std::optional<agent::OutputFailure> failure() const;
 
     // Forgets the threads, blocked or not: the process is about to end without destroying objects.
     void abandon() noexcept;
@@ -60,7 +61,7 @@ public:
 private:
     agent::LineState
         message_line_;  // the last line of the file to which acprun writes its messages
-    std::array<std::unique_ptr<agent::OutputThread>, 2> carriers_;  // stdout, stderr
+    agent::OutputThreads carriers_;
 };
 
 }  // namespace acp::run
