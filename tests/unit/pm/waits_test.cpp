@@ -29,10 +29,14 @@ protected:
         return wait_for_room(*all_[0], 1, message_bytes_max, timeout_ns);
     }
 
-    // Returns when a waiting thread of the rank has announced its sleep.
-    static void await_sleep(const PmNode& node, std::uint32_t rank) {
+    // Whether a waiting thread of the rank has announced its sleep since the last ring.
+    static bool is_asleep(const PmNode& node, std::uint32_t rank) {
         auto& bell = node.ranks.segment().slot(rank).door.waiter_bell;
-        while ((bell.word().load(std::memory_order_seq_cst) & 1U) == 0) std::this_thread::yield();
+        return (bell.word().load(std::memory_order_seq_cst) & 1U) != 0;
+    }
+
+    static void await_sleep(const PmNode& node, std::uint32_t rank) {
+        while (!is_asleep(node, rank)) std::this_thread::yield();
     }
 
     PmNode node_{3};
@@ -155,6 +159,8 @@ TEST_F(WaitsTest, a_closed_or_dead_destination_ends_a_wait_for_room_with_its_err
     });
     await_sleep(node_, 0);
     all_[1]->close();
+    // without the ring the sender sees it too, but seconds later
+    EXPECT_FALSE(is_asleep(node_, 0)) << "the sender was not woken";
     sender.join();
     std::thread other([&] {
         const RoomFound found = wait_for_room(*all_[2], 1, 8, forever);
@@ -179,6 +185,7 @@ TEST_F(WaitsTest, opening_a_context_wakes_those_that_wait_for_room_there) {
     });
     await_sleep(node, 0);
     Context& receiver = node.open(1);
+    EXPECT_FALSE(is_asleep(node, 0)) << "the sender was not woken";
     EXPECT_TRUE(wait_for_message(receiver, forever));
     EXPECT_EQ(next(receiver).text, "early");
     waiting.join();
