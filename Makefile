@@ -128,6 +128,7 @@ peers:
 	@python3 bench/peers/messages.py $(bin) --json $(report)/peers-messages.json
 	@python3 bench/peers/halo.py $(bin) --json $(report)/peers-halo.json
 	@python3 bench/peers/stores.py $(bin)
+	@python3 bench/peers/kernels.py $(bin)
 
 report:
 	$(call build_preset,release)

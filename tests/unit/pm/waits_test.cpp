@@ -159,7 +159,7 @@ TEST_F(WaitsTest, a_closed_or_dead_destination_ends_a_wait_for_room_with_its_err
     });
     await_sleep(node_, 0);
     all_[1]->close();
-    // without the ring the sender sees it too, but seconds later
+    // a sender that is not rung looks again by itself, but only after seconds
     EXPECT_FALSE(is_asleep(node_, 0)) << "the sender was not woken";
     sender.join();
     std::thread other([&] {
