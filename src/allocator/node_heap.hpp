@@ -267,6 +267,9 @@ public:
     // can find it there.
     void own(heap::Offset block) const noexcept { owned_.add(block, heap_.usable_bytes(block)); }
 
+    // A part of a container is the program's again.
+    void disown(heap::Offset block) const noexcept { owned_.remove(block); }
+
     // The usable bytes of a block of the program; 0: none begins there.
     [[nodiscard]] std::uint64_t usable_bytes(heap::Offset block) const noexcept {
         return is_owned(block) ? 0 : heap_.usable_bytes(block);

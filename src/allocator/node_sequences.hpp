@@ -20,9 +20,15 @@ namespace acp::allocator {
 // Answers, for one call, about the other participants of a heap.
 class NodeOthers final : public sequence::Others {
 public:
-    // A participant that holds a sequence for longer than this, and a nanosecond for each byte of
-    // its body, is considered stopped.
-    static constexpr std::uint64_t patience_ns = 2'000'000;
+    // A participant that holds a sequence for longer than this is considered stopped.
+    //   capacity  of the body, in bytes
+    [[nodiscard]] static constexpr std::uint64_t patience_ns(std::uint64_t capacity) noexcept {
+        constexpr std::uint64_t least_ns = 2'000'000;
+        return least_ns + capacity;
+    }
+
+    // From now on a call waits so short that a gateway may make it.
+    void bound() noexcept { is_bound_ = true; }
 
     explicit NodeOthers(const NodeHeap& heap) noexcept : heap_(heap) {}
 
@@ -37,7 +43,8 @@ public:
         }
         const std::uint64_t now_ns = os::now_ns();
         if (turns == turns_of_relaxing) begin_ns_ = now_ns;
-        if (now_ns - begin_ns_ > patience_ns + capacity) return false;
+        constexpr std::uint64_t bound_ns = 50'000;
+        if (now_ns - begin_ns_ > (is_bound_ ? bound_ns : patience_ns(capacity))) return false;
         os::yield_cpu();
         return true;
     }
@@ -47,6 +54,7 @@ private:
 
     const NodeHeap& heap_;
     std::uint64_t begin_ns_ = 0;
+    bool is_bound_ = false;
 };
 
 class NodeSequences {
@@ -67,6 +75,12 @@ public:
     NodeSequences& operator=(const NodeSequences&) = delete;
 
     [[nodiscard]] sequence::Sequence<>* operator->() noexcept { return &sequences_; }
+
+    // From now on calls wait and copy little: see sequence::Sequence::bound().
+    void bound(std::uint64_t copied_most) noexcept {
+        others_.bound();
+        sequences_.bound(copied_most);
+    }
 
     // Frees a sequence that no thread uses from now on. Recovers processes that are gone first.
     // false: there is no such sequence.

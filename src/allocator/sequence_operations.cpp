@@ -103,6 +103,7 @@ std::string sequence_named(GlobalAddress address) {
 }
 
 BlockNumber OwnedSequences::find(const SequenceName& name) noexcept {
+    if (name.may_be_long != 0) sequences_->unbound();
     const BlockNumber found = sequence_at(space(), process(), name.address);
     return found != 0 && sequences_->is_one(found, name.kind) ? found : 0;
 }
@@ -113,6 +114,21 @@ std::span<char> OwnedSequences::stage(const LentBlock& lent, std::uint64_t bytes
     const std::uint64_t usable = stage_ && stage_->is_there() ? heap().usable_bytes(offset) : 0;
     if (usable < bytes || bytes == 0) return {};
     return {memory_of(offset), usable};
+}
+
+SequenceEffect OwnedSequences::adopt(BlockNumber sequence,
+                                     const LentBlock& lent,
+                                     sequence::NewBody body) noexcept {
+    const heap::Offset block = offset_of(lent.address);
+    body.block = table::number_of(block);
+    heap().own(block);
+    const SequenceEffect effect = sequences_->body_replacer().adopt(sequence, body);
+    if (effect == SequenceEffect::done) {
+        stage_->give_away();
+    } else {
+        heap().disown(block);
+    }
+    return effect;
 }
 
 bool MakeSequence::check_fields(const Call& call) noexcept {
@@ -181,7 +197,8 @@ bool PopBytes::check_fields(const Call& call) noexcept {
 }
 
 Code PopBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
-    sequence::Removal removal{end_of(call->is_front), nullptr, call->bytes};
+    sequence::Removal removal{
+        .end = end_of(call->is_front), .bytes = call->bytes, .version = call->version};
     bool is_in_tail = false;
     if (call->is_wanted != 0) {
         const auto room = room_for(owner, call->stage, reply.tail);
@@ -241,11 +258,39 @@ Code TellSequence::on(Owner& owner, Block sequence, const Call& call, Reply& rep
     }
     reply->bytes = layout.bytes;
     reply->capacity = layout.capacity;
+    reply->version = layout.version;
     for (std::size_t i = 0; i < layout.pieces.size(); ++i) {
         const sequence::ContentPiece& piece = layout.pieces[i];
         reply->addresses[i] = piece.bytes != 0 ? owner.address_of(piece.place) : 0;
         reply->pieces[i] = piece.bytes;
     }
+    return Code::ok;
+}
+
+bool CopyContent::check_fields(const Call& call) noexcept {
+    return call->bytes >= 1 && call->bytes <= copied_bytes_max &&
+           call->at <= ~std::uint64_t{0} - copied_bytes_max;
+}
+
+Code CopyContent::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+    const std::span<char> staged = owner.stage(call->stage, call->at + call->bytes);
+    if (staged.empty()) return Code::address;
+    reply->effect = owner.sequences()->body_replacer().copy(sequence, call->version, call->index,
+                                                            staged.data() + call->at, call->bytes);
+    return Code::ok;
+}
+
+bool AdoptBody::check_fields(const Call& call) noexcept {
+    return call->capacity <= sequence::bytes_most && call->bytes <= call->capacity &&
+           call->capacity == sequence::rounded_capacity(call->capacity);
+}
+
+Code AdoptBody::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+    using Body = sequence::Body<std::atomic>;
+    if (owner.stage(call->stage, Body::block_bytes(call->capacity)).empty()) return Code::address;
+    reply->effect =
+        owner.adopt(sequence, call->stage, {0, call->bytes, call->capacity, call->version});
+    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }
 

@@ -31,16 +31,24 @@ namespace acp::allocator {
 struct SequenceName {
     std::uint64_t address = 0;
     sequence::SequenceKind kind = sequence::SequenceKind::vector;
+    // 0, or the gateway copies any number of bytes and takes the sequence over from a participant
+    // that holds it
+    std::uint64_t may_be_long = 0;
 };
 
 // "the vector or deque is 0x..."
 [[nodiscard]] std::string sequence_named(memory::GlobalAddress address);
 
+// The most bytes that a gateway copies in one change of a sequence.
+inline constexpr std::uint64_t copied_bytes_max = 1ULL << 16;
+
 // The sequences of one heap while an operation of the calling thread runs on them.
 class OwnedSequences : private OwnedHeap {
 public:
     explicit OwnedSequences(local::OperationContext& context) noexcept
-        : OwnedHeap(context), sequences_(heap(), thread()) {}
+        : OwnedHeap(context), sequences_(heap(), thread()) {
+        if (thread() == local::OperationContext::gateway_thread) sequences_.bound(copied_bytes_max);
+    }
 
     //   heap    of a process of this node
     //   thread  the caller's number among the threads of its process
@@ -63,6 +71,11 @@ public:
 
     // The memory of a stage; empty: it is no block with room for the bytes, or not on loan.
     [[nodiscard]] std::span<char> stage(const LentBlock& lent, std::uint64_t bytes = 1) noexcept;
+
+    // Makes a stage the body of a sequence, and ends its loan, or does neither.
+    [[nodiscard]] sequence::SequenceEffect adopt(table::BlockNumber sequence,
+                                                 const LentBlock& lent,
+                                                 sequence::NewBody body) noexcept;
 
 private:
     NodeSequences sequences_;
@@ -172,6 +185,7 @@ struct SequencePop {
     std::uint64_t is_wanted = 0;  // 0: the bytes are dropped
     LentBlock stage;              // address 0: the bytes go into the tail of the result
     std::uint64_t bytes = 0;
+    std::uint64_t version = sequence::any_version;  // see sequence::Removal
 };
 
 struct SequenceRead {
@@ -187,8 +201,8 @@ struct SequenceSplice {
     std::uint64_t removed = 0;
     std::uint64_t added = 0;
     std::uint64_t capacity_least = 0;
-    std::uint64_t must_fit = 0;    // 0 or 1
-    std::uint64_t may_shrink = 0;  // 0 or 1
+    std::uint32_t must_fit = 0;    // 0 or 1
+    std::uint32_t may_shrink = 0;  // 0 or 1
     LentBlock stage;               // address 0: the bytes are the tail
 };
 
@@ -234,6 +248,7 @@ struct SequenceTell {
 struct SequenceTold {
     std::uint64_t bytes = 0;
     std::uint64_t capacity = 0;
+    std::uint64_t version = 0;                 // differs between two contents
     std::array<std::uint64_t, 2> addresses{};  // addresses of the pieces; 0: none
     std::array<std::uint64_t, 2> pieces{};     // their bytes
 };
@@ -245,6 +260,40 @@ struct TellSequence : SequenceOperation<TellSequence, SequenceTell, SequenceTold
     static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
 };
 
+struct ContentToCopy {
+    SequenceName name;
+    std::uint64_t version = 0;
+    std::uint64_t index = 0;
+    std::uint64_t bytes = 0;  // at most copied_bytes_max
+    LentBlock stage;
+    std::uint64_t at = 0;  // where the bytes go in the stage
+};
+
+// Copies a piece of the content of a version into a stage. Effect changed: the content has another
+// version.
+struct CopyContent : SequenceOperation<CopyContent, ContentToCopy, SequenceResult> {
+    static constexpr local::OperationName name{"sequence.copy", "copying a vector or deque"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
+};
+
+struct BodyToAdopt {
+    SequenceName name;
+    std::uint64_t version = 0;
+    LentBlock stage;             // the content begins behind Body::head_bytes
+    std::uint64_t bytes = 0;     // length of the content
+    std::uint64_t capacity = 0;  // bytes
+};
+
+// Puts a stage in the place of the body of a sequence and ends its loan, if the content still has
+// the version. Effect changed: it has another one, and the stage stays on loan.
+struct AdoptBody : SequenceOperation<AdoptBody, BodyToAdopt, SequenceResult> {
+    static constexpr local::OperationName name{"sequence.adopt",
+                                               "replacing the body of a vector or deque"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
+};
+
 // The rows of this layer.
 inline constexpr const auto& sequence_operations = local::rows_of<MakeSequence,
                                                                   ExtendSequence,
@@ -253,6 +302,8 @@ inline constexpr const auto& sequence_operations = local::rows_of<MakeSequence,
                                                                   PopBytes,
                                                                   ReadBytes,
                                                                   SpliceBytes,
-                                                                  TellSequence>;
+                                                                  TellSequence,
+                                                                  CopyContent,
+                                                                  AdoptBody>;
 
 }  // namespace acp::allocator

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors and deques of any rank: each call is one operation (allocator/sequence_operations.hpp), in one round trip if its bytes
-// fit into a message. More bytes for another node are staged in a block of the owner's heap. The owner need not help. One object
-// per epoch. Any thread; blocks while it waits for other nodes.
+// Vectors and deques of any rank: each call is one operation (allocator/sequence_operations.hpp), in
+// one round trip if its bytes fit into a message. More bytes for another node are staged in a block
+// of the owner's heap. Where an operation would copy more than 64 KiB to a new body on another node,
+// or reads or removes more there, data/sequence_pieces.hpp does it in pieces. The owner need not
+// help. One object per epoch. Any thread; blocks while it waits for other nodes.
 // Tests: tests/conformance/vector_test.cpp, deque_test.cpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
-#include "data/remote_call.hpp"
+#include "data/sequence_calls.hpp"
+#include "data/sequence_pieces.hpp"
 #include "gma/gma.hpp"
 
 #include "allocator/sequence_operations.hpp"
@@ -19,12 +21,15 @@
 
 namespace acp::data {
 
-using allocator::SequenceName;
-
 class Sequences {
 public:
     //   gma, allocator  outlive this
-    Sequences(gma::Gma& gma, Allocator& allocator) noexcept : gma_(gma), allocator_(allocator) {}
+    Sequences(gma::Gma& gma, Allocator& allocator) noexcept
+        : calls_(gma, allocator), pieces_(calls_) {}
+
+    ~Sequences() = default;
+    Sequences(const Sequences&) = delete;
+    Sequences& operator=(const Sequences&) = delete;
 
     // Errors, here and in all calls below: unsupported (the job has no heaps), peer (the owner's
     // node is lost), memory (no room in the owner's heap; nothing has changed).
@@ -64,41 +69,29 @@ public:
     // The length of the content, and the addresses of bytes.
     base::Result<allocator::SequenceTold> tell(const SequenceName& name,
                                                std::uint64_t index,
-                                               std::uint64_t bytes);
+                                               std::uint64_t bytes) {
+        return calls_.tell(name, index, bytes);
+    }
 
 private:
-    class Stage;
-
+    // The number in a result; nothing: the operation would copy too many bytes at once.
+    using Changed = SequencePieces::Changed;
     template <typename Operation>
-    using Returned = base::Result<typename RemoteCall<Operation>::Returned>;
-
-    template <typename Operation>
-    [[nodiscard]] Returned<Operation> run(const typename Operation::Input& input,
-                                          local::Bytes tail = {},
-                                          std::span<std::byte> room = {});
-    template <typename Operation>
-    [[nodiscard]] Returned<Operation> run_when_not_held(const typename Operation::Input& input,
-                                                        local::Bytes tail,
-                                                        std::span<std::byte> room);
-    template <typename Operation>
-    [[nodiscard]] base::Result<std::uint64_t> change(typename Operation::Input input,
-                                                     const char* source,
-                                                     std::uint64_t bytes,
-                                                     std::uint64_t wanted);
+    [[nodiscard]] Changed change(typename Operation::Input input,
+                                 const char* source,
+                                 std::uint64_t bytes,
+                                 std::uint64_t wanted);
+    [[nodiscard]] Changed splice_at_once(const SequenceName& name, const sequence::Splice& splice);
+    [[nodiscard]] base::Result<bool> has_room(const SequenceName& name, std::uint64_t bytes);
     template <typename Operation>
     [[nodiscard]] base::Result<sequence::Portion> fetch(typename Operation::Input input,
                                                         std::uint64_t index,
                                                         char* target);
     [[nodiscard]] base::Status extend(std::uint32_t process,
                                       const allocator::SequenceToExtend& wish);
-    [[nodiscard]] base::Result<bool> is_here(const SequenceName& name);
-    [[nodiscard]] base::Status none_there(const SequenceName& name) const;
-    [[nodiscard]] base::Status outcome(const SequenceName& name,
-                                       sequence::SequenceEffect effect,
-                                       std::uint64_t bytes);
 
-    gma::Gma& gma_;
-    Allocator& allocator_;
+    SequenceCalls calls_;
+    SequencePieces pieces_;
 };
 
 }  // namespace acp::data

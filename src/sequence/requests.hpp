@@ -3,8 +3,11 @@
 // Tests: tests/unit/sequence.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+
+#include "table/words.hpp"
 
 namespace acp::sequence {
 
@@ -23,6 +26,42 @@ struct Splice {
     bool may_shrink = false;  // the new body may be smaller than the old one
 };
 
+// The most bytes that a sequence has.
+inline constexpr std::uint64_t bytes_most = table::heap_bytes_max / 2;
+
+[[nodiscard]] constexpr std::uint64_t rounded_capacity(std::uint64_t bytes) noexcept {
+    constexpr std::uint64_t least = 16;
+    return std::max(least, (bytes + 15) & ~std::uint64_t{15});
+}
+
+// The capacity that a content of `bytes` bytes needs after a splice.
+[[nodiscard]] constexpr std::uint64_t capacity_needed(std::uint64_t bytes,
+                                                      const Splice& splice) noexcept {
+    return rounded_capacity(std::max(bytes, splice.capacity_least));
+}
+
+// The capacity of its new body: with room to grow if the content grows, else as small as possible.
+//   capacity  of the body before
+[[nodiscard]] constexpr std::uint64_t capacity_wanted(std::uint64_t capacity,
+                                                      std::uint64_t bytes,
+                                                      const Splice& splice) noexcept {
+    const std::uint64_t needed = capacity_needed(bytes, splice);
+    if (splice.may_shrink && needed < capacity / 4) return needed;
+    if (bytes <= capacity) return std::max(needed, capacity);
+    return std::max(needed, std::min(2 * capacity, rounded_capacity(bytes_most)));
+}
+
+// A body that a participant has made in pieces, in a block of its own.
+struct NewBody {
+    std::uint64_t block = 0;     // its number
+    std::uint64_t bytes = 0;     // length of the content, which begins behind Body::head_bytes
+    std::uint64_t capacity = 0;  // >= bytes
+    std::uint64_t version = 0;   // version of the replaced content
+};
+
+// No content has this version.
+inline constexpr std::uint64_t any_version = ~std::uint64_t{0};
+
 // A removal of bytes at an end.
 struct Removal {
     ContentEnd end = ContentEnd::back;
@@ -31,6 +70,8 @@ struct Removal {
     std::uint64_t bytes = 0;
     // Size of `target`. If it is too small for the bytes that would be removed, none is removed.
     std::uint64_t room_bytes = ~std::uint64_t{0};
+    // SequenceEffect::changed if the content has another version
+    std::uint64_t version = any_version;
 };
 
 // The number of bytes that a call has copied or removed, and the length of the content at that
@@ -49,6 +90,7 @@ struct ContentPiece {
 struct SequenceLayout {
     std::uint64_t bytes = 0;  // length of the content
     std::uint64_t capacity = 0;
+    std::uint64_t version = 0;  // differs between two contents
     // in the order of the content; unused ones are empty
     std::array<ContentPiece, 2> pieces{};
 };

@@ -44,8 +44,12 @@ public:
         }
     }
 
+    // From now on wait_until_idle() takes no sequence over from a living participant, which may cost
+    // a copy of the content, but returns busy.
+    void spare_the_living(bool is_wanted) noexcept { spares_the_living_ = is_wanted; }
+
     // Waits until no participant holds the sequence; takes it over when the holder is dead or
-    // Others::may_wait() returns false. done; held, damaged: nothing has changed.
+    // Others::may_wait() returns false. done; held, busy, damaged: nothing has changed.
     [[nodiscard]] SequenceEffect wait_until_idle(SequenceHead<Atomic>& head,
                                                  ContentView& view) const {
         std::uint64_t turns = 0;
@@ -57,6 +61,7 @@ public:
             const bool is_evicting = view.operation.state == TurnState::evicting;
             if (!is_dead && !is_evicting && ground_.others().may_wait(turns, view.capacity))
                 continue;
+            if (!is_dead && spares_the_living_) return SequenceEffect::busy;
             if (!take_over(head, view, is_dead)) return SequenceEffect::held;
         }
     }
@@ -252,6 +257,7 @@ private:
     }
 
     const SequenceGround<Atomic>& ground_;
+    bool spares_the_living_ = false;
 };
 
 }  // namespace acp::sequence

@@ -12,6 +12,7 @@
 // - An operation waits for a participant that is stopped while it holds or changes the sequence as
 //   long as Others::may_wait says, and not at all for a dead one. Then it undoes the other's
 //   operation, which a stopped participant retries when it resumes. Reads wait for no participant.
+//   After bound() a call copies and waits little, and returns too_long or busy instead.
 // - A process that is killed at any instruction leaves no half change; recover() frees the blocks
 //   that it held, also those that it was about to free (table/freeing.hpp), and completes its
 //   destruction of a sequence.
@@ -30,6 +31,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "sequence/body_replacer.hpp"
 #include "sequence/ground.hpp"
 #include "sequence/requests.hpp"
 #include "sequence/reservation.hpp"
@@ -40,9 +42,6 @@ namespace acp::sequence {
 template <template <class> class Atomic = std::atomic>
 class Sequence {
 public:
-    // The most bytes that a sequence has.
-    static constexpr std::uint64_t bytes_most = table::heap_bytes_max / 2;
-    static constexpr std::uint64_t capacity_least = 16;
     // The most bytes that extend() appends: pages that are given back, not written.
     static constexpr std::uint64_t extension_most = 1ULL << 20;
 
@@ -58,6 +57,19 @@ public:
     Sequence(const Sequence&) = delete;
     Sequence& operator=(const Sequence&) = delete;
 
+    // From now on a call that would copy more bytes to a new body returns too_long, and one that
+    // would take the sequence over from a living participant returns busy.
+    void bound(std::uint64_t copied_most) noexcept {
+        copied_most_ = copied_most;
+        reservation_.spare_the_living(true);
+    }
+
+    // Ends what bound() has begun.
+    void unbound() noexcept {
+        copied_most_ = ~std::uint64_t{0};
+        reservation_.spare_the_living(false);
+    }
+
     // Makes a sequence of zero bytes; recovery frees it if the process is killed before keep(). 0:
     // there is no room.
     //   maker  the process that owns it until its first use (table/first_use.hpp)
@@ -70,7 +82,7 @@ public:
         const BlockNumber number =
             ground_.blocks().allocate(shown.head_made, sizeof(SequenceHead<Atomic>), line_bytes);
         if (number == 0) return 0;
-        const std::uint64_t room = rounded(std::max(bytes, capacity));
+        const std::uint64_t room = rounded_capacity(std::max(bytes, capacity));
         const BlockNumber body = reservation_.make_body(room);
         if (body == 0) {
             ground_.unlink_and_free(number,
@@ -179,19 +191,22 @@ public:
             const Attempt step =
                 has_room ? write_at_end(head, view, end, {source, bytes})
                          : change(head, view, {.at = at, .source = source, .added = bytes});
-            if (step == Attempt::no_room) return SequenceEffect::no_room;
             if (step == Attempt::again) continue;
-            index = at;
-            return SequenceEffect::done;
+            if (step == Attempt::done) index = at;
+            return effect_of(step);
         }
     }
 
-    // Removes bytes at an end; `portion` returns how many. done, held
+    // Removes bytes at an end; `portion` returns how many. done, held, changed
     SequenceEffect pop(BlockNumber number, const Removal& removal, Portion& portion) {
         auto& head = begin(number);
         for (ContentView view;;) {
             const SequenceEffect turn = reservation_.wait_until_idle(head, view);
             if (turn != SequenceEffect::done) return turn;
+            if (removal.version != any_version && removal.version != view.operation.sequence) {
+                if (ground_.is_current(head, view)) return SequenceEffect::changed;
+                continue;
+            }
             const std::uint64_t removed = std::min(removal.bytes, view.bytes);
             portion = {removed <= removal.room_bytes ? removed : 0, view.bytes};
             if (portion.bytes == 0) {
@@ -252,8 +267,7 @@ public:
                 is_removing_the_end(splice, view)
                     ? take_from_end(head, view, ContentEnd::back, nullptr, view.bytes - splice.at)
                     : change(head, view, splice);
-            if (step != Attempt::again)
-                return step == Attempt::done ? SequenceEffect::done : SequenceEffect::no_room;
+            if (step != Attempt::again) return effect_of(step);
         }
     }
 
@@ -268,7 +282,7 @@ public:
         do {
             if (!reservation_.look(head, view)) return SequenceEffect::damaged;
         } while (!ground_.is_current(head, view));
-        layout = {view.bytes, view.capacity, {}};
+        layout = {view.bytes, view.capacity, view.operation.sequence, {}};
         const std::uint64_t all = index < view.bytes ? std::min(bytes, view.bytes - index) : 0;
         if (all == 0) return SequenceEffect::done;
         const BodyRing ring = ground_.ring(view);
@@ -278,6 +292,9 @@ public:
         if (piece < all) layout.pieces[1] = {start, all - piece};
         return SequenceEffect::done;
     }
+
+    // Replaces bodies in pieces.
+    [[nodiscard]] BodyReplacer<Atomic> body_replacer() noexcept { return {ground_, reservation_}; }
 
     // Completes or undoes the operation of a dead participant, and frees the blocks that it held.
     // Any survivor may call it, again if that survivor was killed in it. false: another live
@@ -313,7 +330,13 @@ private:
                (maker != table::no_process && (mark ^ table::unused::of(maker)) == used);
     }
 
-    enum class Attempt : std::uint8_t { done, again, no_room };
+    enum class Attempt : std::uint8_t { done, again, no_room, too_long };
+
+    // The effect of an attempt that is not repeated.
+    [[nodiscard]] static SequenceEffect effect_of(Attempt attempt) noexcept {
+        if (attempt == Attempt::too_long) return SequenceEffect::too_long;
+        return attempt == Attempt::done ? SequenceEffect::done : SequenceEffect::no_room;
+    }
 
     struct Source {
         const char* bytes;
@@ -322,10 +345,6 @@ private:
 
     // The number of attempts of a read before it holds the sequence.
     static constexpr std::uint32_t reads_most = 8;
-
-    [[nodiscard]] static std::uint64_t rounded(std::uint64_t bytes) noexcept {
-        return std::max(capacity_least, (bytes + 15) & ~std::uint64_t{15});
-    }
 
     // The new start of the content: an empty content begins at the start of the body again.
     [[nodiscard]] static std::uint64_t at_start(const ContentView& view,
@@ -401,10 +420,12 @@ private:
 
     // Makes a new body for an idle sequence. no_room: nothing has changed.
     Attempt change(SequenceHead<Atomic>& head, ContentView view, const Splice& splice) {
-        if (!reservation_.begin_change(head, view)) return Attempt::again;
         const std::uint64_t at = std::min(splice.at, view.bytes);
         const std::uint64_t removed = std::min(splice.removed, view.bytes - at);
         const std::uint64_t bytes = view.bytes - removed + splice.added;
+        if (bytes > copied_most_)
+            return ground_.is_current(head, view) ? Attempt::too_long : Attempt::again;
+        if (!reservation_.begin_change(head, view)) return Attempt::again;
         const BlockNumber made = make_room(view, bytes, splice);
         if (made == 0) {
             reservation_.keep_body(head, view);
@@ -432,14 +453,10 @@ private:
         return is_done ? Attempt::done : Attempt::again;
     }
 
-    // Makes a body for the content after a change: with room to grow if the content grows, else as
-    // small as possible; 0: there is no room.
+    // Makes a body for the content after a change; 0: there is no room.
     BlockNumber make_room(const ContentView& view, std::uint64_t bytes, const Splice& splice) {
-        const std::uint64_t needed = rounded(std::max(bytes, splice.capacity_least));
-        std::uint64_t wanted = std::max(needed, view.capacity);
-        if (bytes > view.capacity)
-            wanted = std::max(needed, std::min(2 * view.capacity, rounded(bytes_most)));
-        if (splice.may_shrink && needed < view.capacity / 4) wanted = needed;
+        const std::uint64_t needed = capacity_needed(bytes, splice);
+        const std::uint64_t wanted = capacity_wanted(view.capacity, bytes, splice);
         BlockNumber made = reservation_.make_body(wanted);
         if (made == 0 && needed < wanted) made = reservation_.make_body(needed);
         return made;
@@ -450,6 +467,7 @@ private:
 
     SequenceGround<Atomic> ground_;
     Reservation<Atomic> reservation_;
+    std::uint64_t copied_most_ = ~std::uint64_t{0};
 };
 
 }  // namespace acp::sequence

@@ -21,6 +21,14 @@ enum class SequenceEffect : std::uint8_t {
     // the sequence's words contradict each other, though no operation has changed them: the
     // program has overwritten them
     damaged,
+    // the call would copy more bytes than Sequence::bound() allows: the caller makes the new body in
+    // pieces (BodyReplacer)
+    too_long,
+    // the content has changed since the caller read it
+    changed,
+    // another participant holds or changes the sequence, and Sequence::bound() does not allow to
+    // wait for it: the caller calls again
+    busy,
     // a participant that was stopped may write into the body when it runs again, and there is no
     // memory for a copy: the caller calls again, since the other one ends this when it runs
     held,

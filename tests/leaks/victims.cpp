@@ -17,6 +17,7 @@
 
 #include <acp.h>
 
+#include "leaks/long_vectors.hpp"
 #include "leaks/own_container.hpp"
 #include "leaks/swapped_pairs.hpp"
 #include "support/clock.hpp"
@@ -38,6 +39,7 @@ struct Containers {
     std::array<acp_list_t, 2> lists;
     std::array<acp_vector_t, 2> vectors;
     std::array<acp_deque_t, 2> deques;
+    LongVectors long_vectors;
 };
 
 // The host that has each rank's block, with which the rank replaces blocks until it is killed.
@@ -67,7 +69,7 @@ public:
 
     void operate() {
         const std::string key = "key " + std::to_string(random_.below(keys));
-        switch (random_.below(7)) {
+        switch (random_.below(8)) {
             case 0:
                 return on_map(key);
             case 1:
@@ -80,6 +82,8 @@ public:
                 return on_list(random_.below(2));
             case 5:
                 return on_vector(containers_.vectors[random_.below(2)]);
+            case 6:
+                return containers_.long_vectors.operate(random_);
             default:
                 return on_deque(containers_.deques[random_.below(2)]);
         }
@@ -253,6 +257,7 @@ private:
                      made.deques[i].ga != ACP_GA_NULL,
                  "making a list, a vector or a deque");
         }
+        made.long_vectors.make(ranks);
     }
 
     [[noreturn]] void be_killed() {
@@ -391,6 +396,7 @@ private:
 
     void destroy_containers() {
         const Containers& made = start_.containers;
+        made.long_vectors.look_and_destroy();
         must(acp_destroy_map(made.map) == 0, "acp_destroy_map");
         must(acp_destroy_multimap(made.multimap) == 0, "acp_destroy_multimap");
         must(acp_destroy_set(made.set) == 0, "acp_destroy_set");

@@ -95,6 +95,28 @@ TEST_F(NodeSequencesTest, one_that_does_not_move_is_taken_over_and_freed_when_it
     EXPECT_EQ(heap_.usage(0).blocks, 0U);
 }
 
+TEST_F(NodeSequencesTest, a_bound_call_takes_nothing_over_from_a_process_that_may_live) {
+    const table::BlockNumber in = make();
+    EXPECT_EQ(push(of_other_, in, "before"), SequenceEffect::done);
+    hold_by_other(in);
+    const auto push_bound = [&](bool is_bound) {
+        NodeSequences sequences(heap_, 0);
+        sequences.bound(1'000);
+        if (!is_bound) sequences->unbound();
+        std::uint64_t index = 0;
+        return sequences->push(in, ContentEnd::back, ", after", 7, index);
+    };
+    EXPECT_EQ(push_bound(true), SequenceEffect::busy);
+    EXPECT_EQ(read(heap_, in), "before");
+    EXPECT_EQ(heap_.usage(0).blocks, 2U) << "no copy was made";
+    EXPECT_EQ(push_bound(false), SequenceEffect::done);
+    EXPECT_EQ(read(heap_, in), "before, after");
+    node::mark_dead(node_, 1, 9);
+    EXPECT_EQ(push_bound(true), SequenceEffect::done);
+    EXPECT_TRUE(NodeSequences(heap_, 0).destroy(in, SequenceKind::deque));
+    EXPECT_EQ(heap_.usage(0).blocks, 0U);
+}
+
 TEST_F(NodeSequencesTest, what_a_process_that_is_gone_held_is_not_waited_for) {
     const table::BlockNumber in = make();
     hold_by_other(in);

@@ -95,6 +95,22 @@ TEST(HostileRequestsTest, there_is_a_valid_request_of_each_row) {
     scene.expect_bystander_unharmed();
 }
 
+TEST(HostileRequestsTest, a_body_that_a_request_replaces_is_a_block_on_loan) {
+    HostileScene scene;
+    for (const Request& request : scene.valid_requests()) {
+        if (request.number != local::operation_number<allocator::AdoptBody>) continue;
+        for (const std::uint64_t other : scene.telling_words()) {
+            if (other == scene.content().lent.address) continue;
+            allocator::BodyToAdopt body;
+            std::memcpy(&body, request.bytes.data(), sizeof body);
+            body.stage.address = other;
+            EXPECT_NE(scene.run({request.number, bytes_of(body)}), Code::ok) << other;
+            scene.expect_sound();
+        }
+    }
+    scene.expect_bystander_unharmed();
+}
+
 TEST(HostileRequestsTest, changed_requests_end_and_harm_nothing_that_they_do_not_name) {
     const acp::test::ScopedWatchdog watchdog("a request that does not end");
     const std::uint64_t seed = seed_of_run();

@@ -222,6 +222,7 @@ void HostileScene::add_sequence_requests(std::vector<Request>& all) const {
     const HeapContent& held = target_content_;
     for (const SequenceName& name : {held.vector, held.deque}) {
         const std::uint64_t is_front = name.kind == sequence::SequenceKind::deque ? 1 : 0;
+        constexpr std::uint64_t version = 2;  // after the push of fill_sequences()
         const std::vector<Request> requests{
             {number_of<MakeSequence>, bytes_of(MakeSequence::Input{name.kind, 50, 100})},
             {number_of<ExtendSequence>, bytes_of(SequenceToExtend{name, NodeHeap::nobody, 104})},
@@ -236,6 +237,9 @@ void HostileScene::add_sequence_requests(std::vector<Request>& all) const {
              joined(bytes_of(SequenceSplice{name, 5, 10, 3, 0, 0, 0, {}}), "new")},
             {number_of<SpliceBytes>, bytes_of(SequenceSplice{name, 5, 10, 30, 0, 1, 1, held.lent})},
             {number_of<TellSequence>, bytes_of(SequenceTell{name, 3, 50})},
+            {number_of<PopBytes>, bytes_of(SequencePop{name, 0, 0, {}, 4, version})},
+            {number_of<CopyContent>, bytes_of(ContentToCopy{name, version, 3, 50, held.lent, 100})},
+            {number_of<AdoptBody>, bytes_of(BodyToAdopt{name, version, held.lent, 60, 64})},
         };
         all.insert(all.end(), requests.begin(), requests.end());
     }
@@ -416,6 +420,11 @@ void HostileScene::expect_sound() {
         EXPECT_EQ(std::string(reinterpret_cast<const char*>(result_.data()), result_.size()), "");
     }
     for (const std::uint64_t list : target_content_.lists) expect_list_sound(list, target);
+    for (const SequenceName& name : {target_content_.vector, target_content_.deque}) {
+        const Code code = run({number_of<TellSequence>, bytes_of(SequenceTell{name, 0, 0})});
+        EXPECT_TRUE(code == Code::ok || code == Code::stale) << static_cast<int>(code);
+        if (code == Code::ok) expect_allocated(name.address);
+    }
     for (const TableName& name : {target_content_.table, target_content_.many}) {
         if (run({number_of<CountEntries>, bytes_of(name)}) != Code::ok) continue;
         const auto entries = told<std::uint64_t>();

@@ -94,7 +94,7 @@ public:
         result_.assign(row.result_bytes_max + 64, std::byte{0xee});
         const std::span<std::byte> room = std::span(result_).first(row.result_bytes_max);
         local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(),
-                                        process);
+                                        process, local::OperationContext::gateway_thread);
         const auto ran = local::run_operation(row, context, request.bytes, room);
         for (std::size_t i = row.result_bytes_max; i < result_.size(); ++i)
             EXPECT_EQ(result_[i], std::byte{0xee}) << "behind the result";
@@ -130,7 +130,7 @@ public:
     void expect_bystander_unharmed();
 
     // Checks the structure of both heaps, and walks and counts each container of the target that
-    // still exists.
+    // still exists, or looks at its words.
     void expect_sound();
 
 private:

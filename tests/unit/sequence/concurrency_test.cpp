@@ -76,7 +76,7 @@ public:
         test::Random random(seed * 8 + number_);
         for (std::uint32_t i = 0; i < operations; ++i) {
             const bool is_front = !is_queue && random.chance(50);
-            switch (random.below(6)) {
+            switch (random.below(7)) {
                 case 0:
                 case 1:
                     push(in, is_front ? ContentEnd::front : ContentEnd::back, 1 + random.below(3));
@@ -99,6 +99,13 @@ public:
                         ++tally_.pushed[number_][next_ - 1];
                     break;
                 }
+                case 5:
+                    // User 0, a victim, is no gateway.
+                    if (number_ != 0) {
+                        replace_body(in);
+                        break;
+                    }
+                    [[fallthrough]];
                 default:
                     expect_whole(user_.read(in, 0, 1 << 14), is_queue);
             }
@@ -112,6 +119,33 @@ public:
         if (user_.push(in, end, text) != SequenceEffect::done) return;
         for (std::uint32_t number = first; number < next_; ++number)
             ++tally_.pushed[number_][number];
+    }
+
+    // Copies the content of one version in pieces to another block with a word more, and makes the
+    // block the body if the content still has that version.
+    void replace_body(BlockNumber in) {
+        const SequenceLayout layout = user_.layout(in, 0, 0);
+        const std::uint64_t bytes = layout.bytes + token_bytes;
+        const std::uint64_t capacity = rounded_capacity(bytes);
+        const NewBody body{user_.blocks.allocate(lent_, Body<Atomic>::block_bytes(capacity), 16),
+                           bytes, capacity, layout.version};
+        char* const target =
+            user_.blocks.base() + table::offset_of(body.block) + Body<Atomic>::head_bytes;
+        auto replacer = user_.sequence.body_replacer();
+        SequenceEffect effect = SequenceEffect::done;
+        constexpr std::uint64_t piece = 12;
+        for (std::uint64_t at = 0; at < layout.bytes && effect == SequenceEffect::done; at += piece)
+            effect = replacer.copy(in, layout.version, at, target + at,
+                                   std::min(piece, layout.bytes - at));
+        const std::string token = next_token();
+        std::memcpy(target + layout.bytes, token.data(), token_bytes);
+        if (effect == SequenceEffect::done) effect = replacer.adopt(in, body);
+        if (effect == SequenceEffect::done) {
+            ++tally_.pushed[number_][next_ - 1];
+        } else {
+            user_.blocks.free(body.block);
+        }
+        lent_.store(0, std::memory_order_relaxed);
     }
 
     // Checks the content at one moment: whole words, none twice, and in a queue each user's words
@@ -142,6 +176,7 @@ private:
     std::uint32_t number_;
     Tally& tally_;
     std::uint32_t next_ = 0;
+    Atomic<std::uint64_t> lent_{0};  // the block that replace_body() fills
 };
 
 // Each pushed word was taken once or is in the sequence once.
