@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "api/check.hpp"
@@ -76,9 +77,10 @@ Status check(const ContainerName& name, BatchKind kind, std::span<const acp_entr
         }
         if (Status status = check_shared(entry); !status.is_ok())
             return std::move(status).within("entry " + std::to_string(i));
-        if (data::is_too_long(bytes_at(entry.key, entry.key_size)) ||
-            (stores && data::is_too_long(bytes_at(entry.value, entry.value_size)))) {
-            return std::move(data::too_long()).within("entry " + std::to_string(i));
+        const bool is_long_key = data::is_too_long(bytes_at(entry.key, entry.key_size));
+        if (is_long_key || (stores && data::is_too_long(bytes_at(entry.value, entry.value_size)))) {
+            return data::too_long(is_long_key ? entry.key_size : entry.value_size)
+                .within("entry " + std::to_string(i));
         }
         if (changes && entry.key_size > data::changed_key_bytes_max) {
             return data::key_too_long_to_change(entry.key_size)
@@ -106,14 +108,24 @@ void fill(const ContainerName& name,
     }
 }
 
+// Counts the results of a call on many entries.
+struct Tally {
+    std::int64_t good = 0;  // how many results are 1
+    // What the caller gave as `number` of the first refused entry; tell_entry() overwrites that.
+    std::optional<std::uint64_t> refused_number;
+};
+
 // Stores the result of one entry of a call on many.
 //   count  after a find in a multiset: the value
 void tell_entry(const ContainerName& name,
                 BatchKind kind,
                 const data::EntryResult& result,
                 std::uint64_t count,
-                acp_entry_t& entry) noexcept {
+                acp_entry_t& entry,
+                Tally& tally) noexcept {
     entry.result = result_of(kind, result);
+    tally.good += entry.result == 1 ? 1 : 0;
+    if (entry.result == -1 && !tally.refused_number) tally.refused_number = entry.number;
     if (kind == BatchKind::fetch_add_or_insert || kind == BatchKind::add_to_count) {
         entry.number = result.number;
     } else if (name.kind == ContainerKind::multiset && kind == BatchKind::find) {
@@ -124,13 +136,12 @@ void tell_entry(const ContainerName& name,
     }
 }
 
-// Runs entries inline, from the first one on. Returns how many were run.   good  increases by the
-// number of successful results
+// Runs entries inline, from the first one on. Returns how many were run.
 std::size_t run_at_once(data::Hashed& hashed,
                         const ContainerName& name,
                         BatchKind kind,
                         std::span<acp_entry_t> entries,
-                        std::int64_t& good) {
+                        Tally& tally) {
     const bool stores = stores_values(name, kind);
     const auto copies = [&](const acp_entry_t& entry) {
         return kind == BatchKind::find && !is_of_keys_alone(name) && entry.value != nullptr;
@@ -159,8 +170,7 @@ std::size_t run_at_once(data::Hashed& hashed,
                 } else if (value != nullptr && name.kind == ContainerKind::multiset) {
                     std::memcpy(&count, value, sizeof count);
                 }
-                tell_entry(name, kind, result, count, entry);
-                good += entry.result == 1 ? 1 : 0;
+                tell_entry(name, kind, result, count, entry, tally);
             });
     }
     return done;
@@ -168,13 +178,12 @@ std::size_t run_at_once(data::Hashed& hashed,
 
 // Runs at most HashedBatch::items_max entries; the first one has the number `first_entry` in the
 // caller's list. Returns the first failure.
-//   good  becomes the number of successful results
 Status run_some(data::Hashed& hashed,
                 const ContainerName& name,
                 BatchKind kind,
                 std::span<acp_entry_t> entries,
                 std::size_t first_entry,
-                std::int64_t& good) {
+                Tally& tally) {
     data::BatchRooms::Lease lease(hashed.batch_rooms());
     std::vector<data::BatchItem>& items = lease.room().items;
     items.resize(entries.size());
@@ -183,11 +192,10 @@ Status run_some(data::Hashed& hashed,
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const data::BatchItem& item = items[i];
         if (item.is_done) {
-            tell_entry(name, kind, item.result, item.operand, entries[i]);
+            tell_entry(name, kind, item.result, item.operand, entries[i], tally);
         } else {
             entries[i].result = -1;
         }
-        good += entries[i].result == 1 ? 1 : 0;
     }
     return status;
 }
@@ -211,8 +219,9 @@ Status choose_hash(const acp_hashed_options_t& options, data::HashedOptions& wan
             return {};
     }
     return {Code::argument,
-            "hash is none of ACP_HASH_DEFAULT, ACP_HASH_CRC64, ACP_HASH_XXH3 and "
-            "ACP_HASH_CRC64_REFLECTED"};
+            "hash is " + std::to_string(static_cast<int>(options.hash)) +
+                ", which is none of ACP_HASH_DEFAULT, ACP_HASH_CRC64, ACP_HASH_XXH3 and "
+                "ACP_HASH_CRC64_REFLECTED"};
 }
 
 }  // namespace
@@ -253,8 +262,8 @@ Result<data::HashedOptions> options_of(const acp_hashed_options_t& options, Cont
     wanted.directory_process = process.value();
     wanted.slots = options.num_slots == 0 ? usual_slots : options.num_slots;
     if (wanted.slots > allocator::table_slots_max) {
-        return Status(Code::argument, "num_slots is " + std::to_string(options.num_slots) +
-                                          ", and is one of 0 to 2^32");
+        return Status(Code::argument,
+                      "num_slots is " + std::to_string(options.num_slots) + ": it is 0 to 2^32");
     }
     wanted.may_grow = options.is_fixed == 0;
     auto status = choose_hash(options, wanted);
@@ -268,12 +277,12 @@ Result<std::int64_t> run_batch(data::Hashed& hashed,
                                std::span<acp_entry_t> entries) {
     if (auto status = check(name, kind, entries); !status.is_ok()) return status;
     Status first;
-    std::int64_t good = 0;
-    for (std::size_t done = run_at_once(hashed, name, kind, entries, good); done < entries.size();
+    Tally tally;
+    for (std::size_t done = run_at_once(hashed, name, kind, entries, tally); done < entries.size();
          done += data::HashedBatch::items_max) {
         const auto some =
             entries.subspan(done, std::min(data::HashedBatch::items_max, entries.size() - done));
-        auto status = run_some(hashed, name, kind, some, done, good);
+        auto status = run_some(hashed, name, kind, some, done, tally);
         if (first.is_ok()) first = std::move(status);
     }
     if (!first.is_ok()) return first;
@@ -281,13 +290,13 @@ Result<std::int64_t> run_batch(data::Hashed& hashed,
         if (entries[i].result != -1) continue;
         if (kind == BatchKind::add_to_count) {
             return data::no_such_count(bytes_at(entries[i].key, entries[i].key_size),
-                                       entries[i].number)
+                                       entries[i].number, tally.refused_number.value_or(0))
                 .within("entry " + std::to_string(i));
         }
         return Status(Code::argument,
                       "the value of entry " + std::to_string(i) + " has not 8 bytes");
     }
-    return good;
+    return tally.good;
 }
 
 Status move_entries(const char* call,

@@ -398,8 +398,12 @@ std::int64_t call_many(const char* call,
                 return base::Status(base::Code::argument, "entries is NULL");
             if (is_in_shared_range(entries)) return in_shared_range("entries");
             constexpr std::size_t bytes_most = std::numeric_limits<std::ptrdiff_t>::max();
-            if (count > bytes_most / sizeof(acp_entry_t))
-                return base::Status(base::Code::argument, "no array has so many entries");
+            if (count > bytes_most / sizeof(acp_entry_t)) {
+                return base::Status(
+                    base::Code::argument,
+                    "count is " + std::to_string(count) + ": no array has more than " +
+                        std::to_string(bytes_most / sizeof(acp_entry_t)) + " entries");
+            }
             return run_batch(hashed, name, kind, {entries, count});
         },
         [&] { return ", " + std::to_string(count) + " keys"; });

@@ -36,8 +36,9 @@ base::Status named(const std::string& call, base::Status failure) {
 // Of a list of blocks: the list itself has an end in memory.
 base::Status check_count(std::size_t count) {
     if (count <= blocks_most) return {};
-    return {base::Code::argument,
-            "no heap has room for more than " + std::to_string(blocks_most) + " blocks"};
+    return {base::Code::argument, "count is " + std::to_string(count) +
+                                      ": no heap has room for more than " +
+                                      std::to_string(blocks_most) + " blocks"};
 }
 
 std::string block_call(const char* call, acp_ga_t block) {
@@ -153,7 +154,7 @@ acp_ga_t acp_calloc(size_t count, size_t size, int rank) {
         const std::string call = "acp_calloc(" + std::to_string(count) + " of " +
                                  base::in_bytes(size) + ", rank " + std::to_string(rank) + ")";
         if (size != 0 && count > std::numeric_limits<std::size_t>::max() / size) {
-            return named(call, {base::Code::argument, "the product is beyond 2^64"});
+            return named(call, {base::Code::argument, "the product is 2^64 or more"});
         }
         auto block = allocate(count * size, allocator::alignment_least, rank);
         if (!block.is_ok()) return named(call, std::move(block).failure());

@@ -240,7 +240,8 @@ Status Allocator::allocate_many(std::uint32_t process,
     const auto index = static_cast<std::size_t>(missing - addresses.begin());
     (void)free_many(addresses, whose);
     std::fill(addresses.begin(), addresses.end(), 0);
-    return status.is_ok() ? no_room(process, sizes[index]) : std::move(status);
+    if (!status.is_ok()) return status;
+    return no_room(process, sizes[index]).within("block " + std::to_string(index));
 }
 
 Status Allocator::clear(GlobalAddress block, std::uint64_t bytes) {

@@ -123,7 +123,7 @@ public:
     auto at_table(const ContainerName& name, Bytes key, const Call& call)
         -> decltype(call(TablePlace())) {
         if (is_too_long(key)) [[unlikely]]
-            return too_long();  // before its bytes are hashed
+            return too_long(key.size());  // before its bytes are hashed
         return by_copy_or_anew(
             [&](TablePlace& place) { return directories_.find(name, key, place); },
             [&](TablePlace& place) { return place_anew(name, key, place); }, call);

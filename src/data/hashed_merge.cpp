@@ -80,7 +80,7 @@ Status HashedWalk::add_count(const ContainerName& into, const WalkReader::Entry&
     auto changed = hashed_.change(into, entry.key, words, nullptr);
     if (!changed.is_ok()) return std::move(changed).failure();
     return changed.value().effect == Effect::out_of_range
-               ? no_such_count(entry.key, changed.value().number)
+               ? no_such_count(entry.key, changed.value().number, words.operand)
                : Status();
 }
 

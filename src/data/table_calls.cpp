@@ -33,8 +33,9 @@ std::uint64_t bytes_of(const Put& put) noexcept {
 
 }  // namespace
 
-Status too_long() {
-    return {Code::argument, "keys and values have less than 4 GiB"};
+Status too_long(std::uint64_t bytes) {
+    return {Code::argument, "keys and values have less than 4 GiB, and this one has " +
+                                std::to_string(bytes) + " bytes"};
 }
 
 Status key_too_long_to_change(std::size_t bytes) {
@@ -43,15 +44,15 @@ Status key_too_long_to_change(std::size_t bytes) {
                              std::to_string(changed_key_bytes_max) + " bytes are the most"};
 }
 
-Status no_such_count(Bytes key, std::uint64_t count) {
+Status no_such_count(Bytes key, std::uint64_t count, std::uint64_t added) {
     constexpr std::size_t shown_max = 64;
     const std::size_t shown = std::min(key.size(), shown_max);
     std::string text = "key \"" +
                        base::printable({reinterpret_cast<const char*>(key.data()), shown}) + "\"" +
                        (shown < key.size() ? "..." : "");
     if (count != 0) text += " of count " + std::to_string(count);
-    return {Code::argument,
-            text + ": the number to add is 0, or the count would be 2^64 - 1 or more"};
+    return {Code::argument, text + ": the number to add is " + std::to_string(added) +
+                                "; it is at least 1, and the sum is at most 2^64 - 2"};
 }
 
 Status TableCalls::no_table(const TablePlace& place) {
@@ -152,7 +153,8 @@ Result<EntryResult> TableCalls::put_block(const TablePlace& place, const Put& pu
 }
 
 Result<EntryResult> TableCalls::put(const TablePlace& place, const Put& put) {
-    if (is_too_long(put.value) || is_too_long(put.expected)) return too_long();
+    if (is_too_long(put.value)) return too_long(put.value.size());
+    if (is_too_long(put.expected)) return too_long(put.expected.size());
     if (put.expected.size() > compared_value_bytes_max) {
         return Status(Code::limit, "a value of " + std::to_string(put.expected.size()) +
                                        " bytes is too long to be compared: " +
@@ -189,7 +191,7 @@ Result<EntryResult> TableCalls::change(const TablePlace& place,
     auto result = run_on_entry(place, changing(place, key, words),
                                Record::head_bytes + key.size() + sizeof words.operand);
     if (result.is_ok() && result.value().effect == Effect::out_of_range)
-        return no_such_count(key, result.value().number);
+        return no_such_count(key, result.value().number, words.operand);
     return result;
 }
 

@@ -41,7 +41,8 @@ using table::PutMode;
     return bytes.size() > std::numeric_limits<std::uint32_t>::max();
 }
 
-[[nodiscard]] base::Status too_long();
+// The failure for a key or value that is_too_long(): argument.
+[[nodiscard]] base::Status too_long(std::uint64_t bytes);
 
 // Limits of one request to another node. They hold on the own node too, so that a program that runs
 // on one node does not fail on several.
@@ -54,7 +55,8 @@ inline constexpr std::size_t compared_value_bytes_max = allocator::PutBlock::tai
 
 // The failure for table::Effect::out_of_range: argument.
 //   count  of the key before the call; 0: not known
-[[nodiscard]] base::Status no_such_count(Bytes key, std::uint64_t count);
+//   added  the caller's number to add
+[[nodiscard]] base::Status no_such_count(Bytes key, std::uint64_t count, std::uint64_t added);
 
 // Converts a key to the table's form.   key  less than 4 GiB
 [[nodiscard]] inline table::EntryKey key_at(const TablePlace& place, Bytes key) noexcept {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "dsm/tracker_choice.hpp"
 #include "team/collectives.hpp"
 
@@ -27,6 +28,15 @@ constexpr std::uint64_t pages_for(std::uint64_t bytes) noexcept {
 constexpr pages::HomeRule default_homes{pages::HomePolicy::block, true, 1, 0};
 
 constexpr std::uint64_t no_page = ~std::uint64_t{0};
+
+std::string hex(const void* address) {
+    return base::hex(reinterpret_cast<std::uintptr_t>(address));
+}
+
+// "the range of 4096 bytes from address 0x7f0000001000"
+std::string name_of(const void* address, std::uint64_t bytes) {
+    return "the range of " + base::in_bytes(bytes) + " from address " + hex(address);
+}
 
 // Starts this rank's part, and agrees with all ranks on the outcome.
 Status start(team::Team& team,
@@ -146,7 +156,9 @@ Status SharedPages::free(const void* address) {
     const pages::PageNumber first = window().page_of(address);
     const bool is_at_page = window().has(address) && window().tracked(first) == address;
     const auto count = is_at_page ? allocations_.count_at(first) : std::nullopt;
-    if (!count) return {Code::argument, "no allocation of shared pages begins at this address"};
+    if (!count) {
+        return {Code::argument, "no allocation of shared pages begins at address " + hex(address)};
+    }
     Status refusal;
     auto status =
         tools_.teams.run(ranks_, {CollectiveCall::free_pages, first}, [&](team::Team& team) {
@@ -182,10 +194,12 @@ Status SharedPages::synchronize() {
 }
 
 // On several nodes: each page of an allocation has a home.
-Status SharedPages::check_allocated(PageRange pages) const {
+Status SharedPages::check_allocated(const void* address, std::uint64_t bytes) const {
+    const PageRange pages = window().pages_of(static_cast<const char*>(address), bytes);
     for (std::uint64_t i = 0; i < pages.count; ++i) {
         if (window().homes().home(pages.first + i) == pages::no_node)
-            return {Code::argument, "the range leaves the allocations of shared pages"};
+            return {Code::argument,
+                    name_of(address, bytes) + " leaves the allocations of shared pages"};
     }
     return {};
 }
@@ -195,28 +209,32 @@ Status SharedPages::prefetch(const void* address, std::uint64_t bytes) {
     const auto* const begin = window().tracked(0);
     if (!window().has(address) ||
         bytes > room - static_cast<std::uint64_t>(static_cast<const char*>(address) - begin)) {
-        return {Code::argument, "the range leaves the shared pages"};
+        return {Code::argument, name_of(address, bytes) + " leaves the shared pages, which are " +
+                                    base::in_bytes(room) + " from address " + hex(begin)};
     }
     if (rank_ == nullptr) return {};
-    const PageRange pages = window().pages_of(static_cast<const char*>(address), bytes);
-    Status status = check_allocated(pages);
-    return status.is_ok() ? rank_->prefetch(pages) : std::move(status);
+    Status status = check_allocated(address, bytes);
+    return status.is_ok()
+               ? rank_->prefetch(window().pages_of(static_cast<const char*>(address), bytes))
+               : std::move(status);
 }
 
 Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_written) {
     if (rank_ == nullptr) return address;
-    const PageRange pages = window().pages_of(address, bytes);
-    if (Status status = check_allocated(pages); !status.is_ok()) return status;
-    if (Status status = rank_->open(pages, is_written); !status.is_ok()) return status;
+    if (Status status = check_allocated(address, bytes); !status.is_ok()) return status;
+    if (Status status = rank_->open(window().pages_of(address, bytes), is_written); !status.is_ok())
+        return status;
     return reinterpret_cast<char*>(window().plain(0).data()) + (address - window().tracked(0));
 }
 
 Result<memory::GlobalAddress> SharedPages::address_of(const void* address) const {
-    if (!window().has(address)) return Status(Code::argument, "the address lies in no shared page");
+    if (!window().has(address))
+        return Status(Code::argument, "address " + hex(address) + " lies in no shared page");
     if (rank_ == nullptr) return window().address_of_byte(address, window().node());
     const pages::NodeNumber home = window().homes().home(window().page_of(address));
     if (home == pages::no_node)
-        return Status(Code::argument, "the address lies in no allocation of shared pages");
+        return Status(Code::argument,
+                      "address " + hex(address) + " lies in no allocation of shared pages");
     return window().address_of_byte(address, home);
 }
 

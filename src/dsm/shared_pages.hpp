@@ -99,7 +99,7 @@ private:
                 std::unique_ptr<RankPages> rank,
                 std::uint64_t count);
 
-    [[nodiscard]] base::Status check_allocated(PageRange pages) const;
+    [[nodiscard]] base::Status check_allocated(const void* address, std::uint64_t bytes) const;
     bool free_on_nodes(team::Team& team, PageRange pages, base::Status& refusal);
 
     SharedPagesTools tools_;

@@ -73,7 +73,7 @@ TEST_F(DsmPointersTest, puts_and_gets_of_every_length_move_the_right_bytes) {
         ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
     }
     EXPECT_EQ(acp_put(heap, bytes_ + window - 8, 16, ACP_HANDLE_NULL), ACP_HANDLE_NULL);
-    expect_error(ACP_ERR_ARGUMENT, {"acp_put", "leaves the allocations"});
+    expect_error(ACP_ERR_ARGUMENT, {"acp_put", "leaves the allocations", "16 bytes from address"});
     acp_free(heap);
 }
 

@@ -223,7 +223,9 @@ TEST_F(DsmTest, ranges_outside_of_allocations_are_not_prefetched) {
                                                           {bytes, ~std::size_t{0}},
                                                           {bytes, std::size_t{1} << 62}}) {
         EXPECT_EQ(acp_prefetch_dsm(address, size), -1);
-        expect_error(ACP_ERR_ARGUMENT, {"acp_prefetch_dsm", "leaves the shared pages"});
+        expect_error(ACP_ERR_ARGUMENT,
+                     {"acp_prefetch_dsm", "leaves the shared pages",
+                      "of " + std::to_string(size) + " byte", hexadecimal_at(address)});
     }
     if (has_several_nodes()) {
         EXPECT_EQ(acp_prefetch_dsm(bytes + 2 * page - 1, 2), -1);
@@ -283,7 +285,7 @@ TEST_F(DsmTest, refuses_what_is_no_allocation_and_no_size) {
     for (void* const wrong : std::vector<void*>{nullptr, numbers + 1, numbers + page / 8, &own,
                                                 numbers + window / 8, numbers + 2 * page / 8}) {
         EXPECT_EQ(acp_free_dsm(wrong), -1);
-        expect_error(ACP_ERR_ARGUMENT, {"acp_free_dsm", "no allocation"});
+        expect_error(ACP_ERR_ARGUMENT, {"acp_free_dsm", "no allocation", hexadecimal_at(wrong)});
     }
     EXPECT_EQ(acp_alloc_dsm(0), nullptr);
     expect_error(ACP_ERR_ARGUMENT, {"acp_alloc_dsm", "0 bytes"});
@@ -294,7 +296,7 @@ TEST_F(DsmTest, refuses_what_is_no_allocation_and_no_size) {
     for (const void* const wrong :
          std::vector<const void*>{nullptr, &own, numbers + 2 * window / 8}) {
         EXPECT_EQ(acp_query_ga_dsm(wrong), ACP_GA_NULL);
-        expect_error(ACP_ERR_ARGUMENT, {"acp_query_ga_dsm"});
+        expect_error(ACP_ERR_ARGUMENT, {"acp_query_ga_dsm", hexadecimal_at(wrong)});
     }
     EXPECT_EQ(acp_query_stats_dsm(nullptr, sizeof(acp_stats_dsm_t)), -1);
     expect_error(ACP_ERR_ARGUMENT, {"acp_query_stats_dsm"});

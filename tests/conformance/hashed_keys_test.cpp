@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keys that an attacker has chosen to have the same CRC-64. In a container made without options, or
 // with the default hash, they spread over all ranks like other keys, and differently in each
-// container; a container that asks for the CRC places them as the CRC says.
+// container; a container that asks for the CRC places them as the CRC says. Keys, counts and options
+// that a call refuses.
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -187,7 +188,7 @@ TEST_F(HashedKeysTest, counts_that_no_array_has_are_refused) {
     for (const std::size_t count :
          {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / sizeof entry + 2, std::size_t{1} << 60}) {
         EXPECT_EQ(acp_find_many_map(map, count, &entry), -1);
-        expect_refused(ACP_ERR_ARGUMENT, {"acp_find_many_map", "no array has so many entries"});
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_find_many_map", "no array has more than"});
         EXPECT_EQ(acp_insert_many_map(map, count, &entry), -1);
         expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_many_map", std::to_string(count)});
         EXPECT_EQ(acp_add_many_multiset(set, count, &entry), -1);
@@ -195,6 +196,88 @@ TEST_F(HashedKeysTest, counts_that_no_array_has_are_refused) {
     }
     EXPECT_EQ(acp_destroy_map(map), 0);
     EXPECT_EQ(acp_destroy_multiset(set), 0);
+}
+
+TEST_F(HashedTest, a_count_below_one_or_above_the_most_is_refused_and_stays) {
+    with_shared<acp_multiset_t>(
+        [&] { return acp_create_multiset(0, nullptr, 1, 0); }, acp_destroy_multiset,
+        [this](acp_multiset_t set) {
+            constexpr std::uint64_t most = ~std::uint64_t{0} - 1;
+            const std::string none = own_key(0);
+            const std::string full = own_key(1);
+            const auto add = [set](const std::string& key, std::uint64_t number) {
+                return acp_add_multiset(set, key.data(), key.size(), number);
+            };
+            EXPECT_EQ(add(none, 0), UINT64_MAX);
+            expect_refused(ACP_ERR_ARGUMENT,
+                           {"acp_add_multiset", "\"" + none + "\": the number to add is 0"});
+            EXPECT_EQ(add(none, most + 1), UINT64_MAX);
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_add_multiset", "2^64 - 2",
+                                              "number to add is " + std::to_string(most + 1)});
+            EXPECT_EQ(add(full, most), most);
+            EXPECT_EQ(add(full, 1), UINT64_MAX);
+            EXPECT_EQ(add(full, 2), UINT64_MAX);
+            expect_refused(ACP_ERR_ARGUMENT, {"of count " + std::to_string(most),
+                                              "the number to add is 2; it is at least 1"});
+            EXPECT_EQ(acp_insert_multiset(set, full.data(), full.size()).elem, ACP_GA_NULL);
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_multiset", "2^64",
+                                              "\"" + full + "\" of count " + std::to_string(most)});
+            std::vector<acp_entry_t> entries{
+                {none.data(), none.size(), nullptr, 0, most + 1, 7},
+                {full.data(), full.size(), nullptr, 0, 1, 7},
+                {none.data(), none.size(), nullptr, 0, 3, 7},
+            };
+            EXPECT_EQ(acp_add_many_multiset(set, entries.size(), entries.data()), -1);
+            expect_refused(ACP_ERR_ARGUMENT,
+                           {"acp_add_many_multiset", "entry 0", "2^64", "\"" + none + "\"",
+                            "the number to add is " + std::to_string(most + 1)});
+            EXPECT_EQ(entries[0].result, -1);
+            EXPECT_EQ(entries[1].result, -1);
+            EXPECT_EQ(entries[2].result, 1);
+            EXPECT_EQ(acp_retrieve_multiset(set, none.data(), none.size()), 3U);
+            EXPECT_EQ(acp_retrieve_multiset(set, full.data(), full.size()), most);
+            sync_ranks();
+            EXPECT_EQ(acp_size_multiset(set), 2 * static_cast<std::size_t>(procs_));
+        });
+}
+
+// A refused option is named with the value that was given.
+TEST_F(HashedTest, refused_options_are_named_with_their_values) {
+    if (rank_ == 0) {
+        const auto refuse = [this](acp_hashed_options_t options,
+                                   const std::vector<std::string>& parts) {
+            EXPECT_EQ(acp_create_map_with(&options).ga, ACP_GA_NULL);
+            expect_refused(ACP_ERR_ARGUMENT, parts);
+        };
+        acp_hashed_options_t options{};
+        options.num_slots = (std::size_t{1} << 32) + 5;
+        refuse(options, {"num_slots is 4294967301", "0 to 2^32"});
+        options = {};
+        const int no_hash = 7;
+        static_assert(sizeof options.hash == sizeof no_hash);
+        std::memcpy(&options.hash, &no_hash, sizeof no_hash);  // as a C program may store it
+        refuse(options, {"hash is 7", "ACP_HASH_XXH3"});
+        options = {};
+        options.num_ranks = procs_ + 3;
+        refuse(options, {"num_ranks is " + std::to_string(procs_ + 3)});
+        options = {};
+        options.rank = -4;
+        refuse(options, {"rank -4"});
+        acp_map_t map = acp_create_map(1, nullptr, 0, 0);
+        ASSERT_NE(map.ga, ACP_GA_NULL) << acp_error_message();
+        acp_entry_t entry{};
+        const std::size_t count = std::size_t{1} << 62;
+        EXPECT_EQ(acp_fetch_add_many_map(map, count, &entry), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_fetch_add_many_map", std::to_string(count)});
+        const std::size_t long_key = (std::size_t{1} << 32) + 7;  // refused before a byte is read
+        EXPECT_EQ(acp_find_map(map, &entry, long_key).success, -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_find_map", "this one has 4294967303 bytes"});
+        entry = {&entry, long_key, nullptr, 0, 0, 0};
+        EXPECT_EQ(acp_find_many_map(map, 1, &entry), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_find_many_map", "entry 0", "has 4294967303 bytes"});
+        EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
+    }
+    sync_ranks();
 }
 
 }  // namespace

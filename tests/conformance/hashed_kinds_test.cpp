@@ -160,45 +160,6 @@ TEST_F(HashedTest, clearing_erases_entries_whose_values_are_replaced_at_the_same
     });
 }
 
-TEST_F(HashedTest, a_count_below_one_or_above_the_most_is_refused_and_stays) {
-    with_shared<acp_multiset_t>(
-        [&] { return acp_create_multiset(0, nullptr, 1, 0); }, acp_destroy_multiset,
-        [this](acp_multiset_t set) {
-            constexpr std::uint64_t most = ~std::uint64_t{0} - 1;
-            const std::string none = own_key(0);
-            const std::string full = own_key(1);
-            const auto add = [set](const std::string& key, std::uint64_t number) {
-                return acp_add_multiset(set, key.data(), key.size(), number);
-            };
-            EXPECT_EQ(add(none, 0), UINT64_MAX);
-            expect_refused(ACP_ERR_ARGUMENT,
-                           {"acp_add_multiset", "\"" + none + "\": the number to add is 0"});
-            EXPECT_EQ(add(none, most + 1), UINT64_MAX);
-            expect_refused(ACP_ERR_ARGUMENT, {"acp_add_multiset", "2^64"});
-            EXPECT_EQ(add(full, most), most);
-            EXPECT_EQ(add(full, 1), UINT64_MAX);
-            EXPECT_EQ(add(full, 2), UINT64_MAX);
-            EXPECT_EQ(acp_insert_multiset(set, full.data(), full.size()).elem, ACP_GA_NULL);
-            expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_multiset", "2^64",
-                                              "\"" + full + "\" of count " + std::to_string(most)});
-            std::vector<acp_entry_t> entries{
-                {none.data(), none.size(), nullptr, 0, 0, 7},
-                {full.data(), full.size(), nullptr, 0, 1, 7},
-                {none.data(), none.size(), nullptr, 0, 3, 7},
-            };
-            EXPECT_EQ(acp_add_many_multiset(set, entries.size(), entries.data()), -1);
-            expect_refused(ACP_ERR_ARGUMENT,
-                           {"acp_add_many_multiset", "entry 0", "2^64", "\"" + none + "\""});
-            EXPECT_EQ(entries[0].result, -1);
-            EXPECT_EQ(entries[1].result, -1);
-            EXPECT_EQ(entries[2].result, 1);
-            EXPECT_EQ(acp_retrieve_multiset(set, none.data(), none.size()), 3U);
-            EXPECT_EQ(acp_retrieve_multiset(set, full.data(), full.size()), most);
-            sync_ranks();
-            EXPECT_EQ(acp_size_multiset(set), 2 * static_cast<std::size_t>(procs_));
-        });
-}
-
 TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_key) {
     with_shared<acp_multimap_t>(
         [&] { return acp_create_multimap(0, nullptr, 1, 0); }, acp_destroy_multimap,

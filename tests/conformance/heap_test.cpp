@@ -226,7 +226,7 @@ TEST_F(HeapTest, many_blocks_at_once_are_all_there_or_none) {
         const std::size_t too_much[] = {100, limit, limit};
         acp_ga_t blocks[] = {1, 1, 1};
         EXPECT_EQ(acp_malloc_many(3, too_much, procs_ - 1, blocks), -1);
-        expect_refused(ACP_ERR_MEMORY, {"acp_malloc_many", "no room"});
+        expect_refused(ACP_ERR_MEMORY, {"acp_malloc_many", "block 1", "no room"});
         for (const acp_ga_t block : blocks) EXPECT_EQ(block, ACP_GA_NULL);
         EXPECT_EQ(stat(procs_ - 1).blocks, 0U);
         const acp_ga_t freed[] = {acp_malloc(8, 0), acp_malloc(8, procs_ - 1)};
@@ -246,7 +246,8 @@ TEST_F(HeapTest, many_blocks_at_once_are_all_there_or_none) {
             acp_ga_t blocks[] = {1, 1, 1};
             const std::size_t count = (std::size_t{1} << power) + extra;
             EXPECT_EQ(acp_malloc_many(count, sizes_there, procs_ - 1, blocks), -1) << count;
-            expect_refused(ACP_ERR_ARGUMENT, {"acp_malloc_many", "no heap has room"});
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_malloc_many", "no heap has room",
+                                              "count is " + std::to_string(count)});
             for (const acp_ga_t block : blocks) EXPECT_EQ(block, 1U);
         }
     }

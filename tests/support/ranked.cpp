@@ -121,6 +121,10 @@ std::string hexadecimal(acp_ga_t address) {
     return text;
 }
 
+std::string hexadecimal_at(const void* address) {
+    return hexadecimal(reinterpret_cast<std::uintptr_t>(address));
+}
+
 void expect_failure(acp_handle_t handle, int code, const std::vector<std::string>& parts) {
     EXPECT_NE(handle, ACP_HANDLE_NULL) << "a command that cannot run gives a failed handle";
     const int seen = acp_wait(handle, -1);

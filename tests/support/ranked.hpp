@@ -41,6 +41,7 @@ void expect_error(int code, const std::vector<std::string>& parts = {});
 
 // An address in the form of the library's messages.
 [[nodiscard]] std::string hexadecimal(acp_ga_t address);
+[[nodiscard]] std::string hexadecimal_at(const void* address);
 
 // A test that starts and ends with all ranks present, under a watchdog.
 class RankedTest : public ::testing::Test {

@@ -91,7 +91,7 @@ TEST_F(RegistrationsTest, what_is_no_memory_is_refused_with_its_reason) {
     const std::vector<Row> rows{
         {nullptr, 8, "the address is NULL"},
         {pages_, 0, "the size is 0 bytes"},
-        {pages_, ~std::uint64_t{0}, "beyond the end of the address space"},
+        {pages_, ~std::uint64_t{0}, "18446744073709551615 bytes from address 0x"},
         {pages_, 0 - reinterpret_cast<std::uintptr_t>(pages_),
          "beyond the end of the address space"},
     };
