@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long a PM message takes, half a round trip, beside two bare copies through memory that both
 // ranks have mapped, in the same empty loop, or, between nodes, beside a put with a signal; and
-// beside the scheme of paper 001 (acp_open_pm_scheme). Batches of all alternate, so that a noisy
+// beside the scheme of paper 001 (paper_messages.hpp). Batches of all alternate, so that a noisy
 // machine disturbs all alike. How many messages of 8 bytes all other ranks together bring to rank 0
 // in a second, by both schemes, and, on one node, through bare lines with a flag each, as many for
 // each rank as a ring of PM has. And how long it takes to lock memory that is locked already, and
@@ -20,6 +20,8 @@
 #include <vector>
 
 #include <acp.h>
+
+#include "paper_messages.hpp"
 
 namespace {
 
@@ -52,26 +54,38 @@ void must(bool is_so) {
 }
 
 acp_pm_t pm = ACP_PM_NULL;
-acp_pm_t per_peer = ACP_PM_NULL;
 std::array<char, bytes_most> content{};
 
-void send(acp_pm_t by, int to, std::size_t bytes) {
+void send(int to, std::size_t bytes) {
     void* buffer = nullptr;
     int has_room = 0;
-    while (has_room == 0) has_room = acp_get_buffer_pm(by, to, bytes, &buffer);
+    while (has_room == 0) has_room = acp_get_buffer_pm(pm, to, bytes, &buffer);
     must(has_room == 1);
     std::memcpy(buffer, content.data(), bytes);
-    must(acp_send_pm(by) == 0);
+    must(acp_send_pm(pm) == 0);
 }
 
-void receive(acp_pm_t by) {
+void receive() {
     const void* data = nullptr;
     std::size_t bytes = 0;
     int has_come = 0;
-    while (has_come == 0) has_come = acp_receive_pm(by, &data, &bytes, nullptr);
+    while (has_come == 0) has_come = acp_receive_pm(pm, &data, &bytes, nullptr);
     must(has_come == 1);
     std::memcpy(content.data(), data, bytes);
-    must(acp_release_pm(by) == 0);
+    must(acp_release_pm(pm) == 0);
+}
+
+// By the scheme of the paper. The gateways of both nodes, or the other ranks, may need this CPU.
+constexpr int polls_before_yield = 16;
+
+void send(acp::bench::PaperMessages& by, int to, std::size_t bytes) {
+    for (int polls = 1; !by.try_send(to, content.data(), bytes); ++polls)
+        if (polls % polls_before_yield == 0) sched_yield();
+}
+
+void receive(acp::bench::PaperMessages& by) {
+    for (int polls = 1; by.try_receive(content.data()) == 0; ++polls)
+        if (polls % polls_before_yield == 0) sched_yield();
 }
 
 // By two copies: [0] is written by rank 0, [1] by rank 1.
@@ -169,7 +183,8 @@ bool is_one_node() {
 
 // Beside another way.
 template <typename Send, typename Receive>
-void compare(int rank,
+void compare(acp::bench::PaperMessages& paper,
+             int rank,
              std::size_t bytes,
              int rounds,
              const char* other_name,
@@ -181,9 +196,9 @@ void compare(int rank,
     std::vector<double> papers;
     for (int round = 0; round < rounds; ++round) {
         ours.push_back(half_trip(
-            rank, [&] { send(pm, 1 - rank, bytes); }, [] { receive(pm); }));
+            rank, [&] { send(1 - rank, bytes); }, [] { receive(); }));
         papers.push_back(half_trip(
-            rank, [&] { send(per_peer, 1 - rank, bytes); }, [] { receive(per_peer); }));
+            rank, [&] { send(paper, 1 - rank, bytes); }, [&] { receive(paper); }));
         others.push_back(half_trip(rank, send_otherwise, receive_otherwise));
         ratios.push_back(ours.back() / others.back());
     }
@@ -194,7 +209,7 @@ void compare(int rank,
     std::fflush(stdout);
 }
 
-void compare_all(int rank) {
+void compare_all(acp::bench::PaperMessages& paper, int rank) {
     constexpr int rounds_near = 100;
     constexpr int rounds_far = 10;
     Bare bare{static_cast<BareSlot*>(acp_query_address(acp_query_starter_ga(0)))};
@@ -203,11 +218,11 @@ void compare_all(int rank) {
     for (const std::size_t bytes : {8U, 64U, 1024U, 4096U}) {
         if (is_one_node()) {
             compare(
-                rank, bytes, rounds_near, "two bare copies", [&] { bare.send(rank, bytes); },
+                paper, rank, bytes, rounds_near, "two bare copies", [&] { bare.send(rank, bytes); },
                 [&] { bare.receive(1 - rank, bytes); });
         } else {
             compare(
-                rank, bytes, rounds_far, "a put", [&] { put.send(bytes); },
+                paper, rank, bytes, rounds_far, "a put", [&] { put.send(bytes); },
                 [&] { put.receive(bytes); });
         }
     }
@@ -230,17 +245,29 @@ void burst(const char* name, std::uint64_t each, const Send& send_one, const Rec
     must(acp_sync() == 0);
 }
 
-void burst_by(acp_pm_t by, const char* name, std::uint64_t each) {
+void burst_by_pm(std::uint64_t each) {
     burst(
-        name, each,
+        "one pool", each,
         [&](std::uint64_t sent) {
-            send(by, 0, 8);
+            send(0, 8);
             if (sent + 1 < each) return;
-            while (acp_test_sent_pm(by) == 0) {
+            while (acp_test_sent_pm(pm) == 0) {
             }
         },
+        [](std::uint64_t all) {
+            for (std::uint64_t i = 0; i < all; ++i) receive();
+        });
+}
+
+void burst_by_paper(acp::bench::PaperMessages& paper, std::uint64_t each) {
+    burst(
+        "the paper's scheme", each,
+        [&](std::uint64_t sent) {
+            send(paper, 0, 8);
+            if (sent + 1 == each) must(paper.flush());
+        },
         [&](std::uint64_t all) {
-            for (std::uint64_t i = 0; i < all; ++i) receive(by);
+            for (std::uint64_t i = 0; i < all; ++i) receive(paper);
         });
 }
 
@@ -301,19 +328,20 @@ int main(int argc, char** argv) {
     must(acp_init(&argc, &argv) == 0);
     const int rank = acp_rank();
     pm = acp_open_pm(0);
-    per_peer = acp_open_pm_scheme(1, ACP_PM_PER_PEER);
-    must(pm != ACP_PM_NULL && per_peer != ACP_PM_NULL);
+    acp::bench::PaperMessages paper;
+    must(pm != ACP_PM_NULL && paper.is_open());
+    std::memset(acp_query_address(acp_query_starter_ga(rank)), 0, sizeof(acp_ga_t));
     must(acp_sync() == 0);
-    if (acp_procs() == 2) compare_all(rank);
+    if (acp_procs() == 2) compare_all(paper, rank);
     for (int i = 0; i < 3 && acp_procs() > 1; ++i) {
         const std::uint64_t each = (is_one_node() ? burst_messages : burst_messages_far) /
                                    static_cast<std::uint64_t>(acp_procs() - 1);
-        burst_by(pm, "one pool", each);
+        burst_by_pm(each);
         if (is_one_node()) burst_bare(each);
-        burst_by(per_peer, "the paper's scheme", each);
+        burst_by_paper(paper, each);
     }
     if (rank == 0) lock_memory();
-    must(acp_close_pm(pm) == 0 && acp_close_pm(per_peer) == 0);
+    must(acp_close_pm(pm) == 0 && paper.close());
     must(acp_finalize() == 0);
     return 0;
 }

@@ -61,25 +61,6 @@ enum {
  * after a failure; ACP_ERR_STATE: the context is open already. */
 ACP_API acp_pm_t acp_open_pm(int number);
 
-/* How messages are moved. */
-enum {
-    ACP_PM_POOL = 0,    /* the rings described above */
-    ACP_PM_PER_PEER = 1 /* a buffer for each pair of ranks: see acp_open_pm_scheme */
-};
-
-/* acp_open_pm with a choice of the scheme, the same on all ranks. ACP_PM_PER_PEER exists for
- * comparison with paper 001: each rank has a send buffer and a receive buffer of 32 KiB for each
- * rank of the job, and a message takes three copies: of its bytes, of a pointer behind them, and of
- * a pointer back when it was released. It has the weaknesses of that scheme. Memory grows with the
- * job. Messages stop for good once a pointer was overwritten; so this scheme can open a number once
- * until acp_finalize or acp_reset (ACP_ERR_STATE after that). Waiting calls do not sleep.
- * acp_before_select_pm fails with ACP_ERR_UNSUPPORTED. acp_receive_pm does not report ranks that
- * die. A message to another node makes progress only in later calls of the sender
- * (acp_test_sent_pm). The first acp_get_buffer_pm for a rank of another node waits for an answer.
- * Ranks of other nodes are not notified of a close; they find no room once the closed rank's buffer
- * is full. ACP_ERR_ARGUMENT: no such scheme. */
-ACP_API acp_pm_t acp_open_pm_scheme(int number, int scheme);
-
 /* Closes a context. Messages that this rank has not received are discarded; messages that it has
  * sent to other nodes may be discarded too, unless acp_test_sent_pm has returned 1 since. The
  * memory is reused when the number is opened again, and freed by acp_finalize. Returns 0 or -1.

@@ -66,35 +66,12 @@ bool is_rank(int rank) noexcept {
     return rank >= 0 && static_cast<std::uint32_t>(rank) < library().member->procs();
 }
 
-// Returns body(context) for a context of either kind.
+// Returns body(context).
 template <typename Body>
 Result<int> in_context(acp_pm_t handle, const Body& body) {
-    const pm::Contexts& contexts = *library().contexts;
-    Context* const context = contexts.find(number_of(handle));
+    Context* const context = library().contexts->find(number_of(handle));
     if (context != nullptr) return body(*context);
-    pm::PerPeerContext* const per_peer = contexts.find_per_peer(number_of(handle));
-    if (per_peer != nullptr) return body(*per_peer);
     return Status(Code::stale, "there is no such context, or it was closed");
-}
-
-// Contexts of the paper's scheme have no fast path: they are polled here, after a fast path has
-// found nothing. If a rank is gone the other kind is polled again too, because messages that
-// arrived from that rank are returned before its loss.
-
-char* try_again(Context& /*context*/, int /*rank*/, std::size_t /*size*/) noexcept {
-    return nullptr;
-}
-
-char* try_again(pm::PerPeerContext& context, int rank, std::size_t size) {
-    return context.reserve(process_of(rank), size);
-}
-
-Context::PmMessage receive_again(Context& context) noexcept {
-    return context.receive();
-}
-
-pm::PerPeerContext::PerPeerMessage receive_again(pm::PerPeerContext& context) {
-    return context.receive();
 }
 
 Result<int> tell_gone(Context& context, int* source) {
@@ -103,24 +80,6 @@ Result<int> tell_gone(Context& context, int* source) {
     if (source != nullptr) *source = rank_of(*gone);
     return Status::worded(Code::peer, [&] { return context.fate_of(*gone); });
 }
-
-Result<int> tell_gone(pm::PerPeerContext& /*context*/, int* /*source*/) {
-    return 0;
-}
-
-Result<bool> before_select(Context& context, int* descriptor) {
-    return context.before_select(*descriptor);
-}
-
-Result<bool> before_select(pm::PerPeerContext& /*context*/, int* /*descriptor*/) {
-    return Status(Code::unsupported, "nobody wakes a sleeper by the paper's scheme");
-}
-
-void after_select(Context& context) noexcept {
-    context.after_select();
-}
-
-void after_select(pm::PerPeerContext& /*context*/) noexcept {}
 
 // Runs the slow path of a call and reports its failure: body(context) returns the result.
 template <typename Body>
@@ -132,10 +91,10 @@ template <typename Body>
     });
 }
 
-// 1: there is room now; 0: there may be later.
+// 0: there may be room later.
 [[gnu::noinline]] int explain_no_room(
     const char* call, acp_pm_t handle, int rank, std::size_t size, void** buffer) noexcept {
-    return run(call, handle, [&](auto& context) -> Result<int> {
+    return run(call, handle, [&](Context& context) -> Result<int> {
         if (!is_rank(rank)) {
             return Status(Code::argument, "rank " + std::to_string(rank) +
                                               " is not one of ranks 0 to " +
@@ -148,11 +107,6 @@ template <typename Body>
         }
         if (context.has_reserved())
             return Status(Code::state, "a message is being composed: send it first");
-        char* const room = try_again(context, rank, size);
-        if (room != nullptr) {
-            *buffer = room;
-            return 1;
-        }
         Status status = context.why_no_room(process_of(rank));
         if (!status.is_ok()) return status;
         return 0;
@@ -177,7 +131,7 @@ template <typename Body>
 
 // Issues a copy if this rank owns the address `own`.
 acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_ga_t own) noexcept {
-    const int is_right = run(call, handle, [&](auto& /*context*/) -> Result<int> {
+    const int is_right = run(call, handle, [&](const Context& /*context*/) -> Result<int> {
         const local::Space& space = library().gma->space();
         if (space.layout().process(own) == space.process()) return 1;
         return Status(Code::argument, "address " + base::hex(own) + " is not this rank's");
@@ -191,17 +145,13 @@ acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_g
                                          const void** data,
                                          std::size_t* size,
                                          int* source) noexcept {
-    return run("acp_receive_pm", handle, [&](auto& context) -> Result<int> {
+    return run("acp_receive_pm", handle, [&](Context& context) -> Result<int> {
         if (data == nullptr) return Status(Code::argument, "data is NULL");
         if (context.is_holding()) return Status(Code::state, "a message is held: release it first");
-        auto found = receive_again(context);
-        if (found.data == nullptr) {
-            auto gone = tell_gone(context, source);
-            if (!gone.is_ok()) return gone;
-            found = receive_again(
-                context);  // a message found now, which is returned before the loss of its sender
-            if (found.data == nullptr) return 0;
-        }
+        if (auto gone = tell_gone(context, source); !gone.is_ok()) return gone;
+        // a message that has come since is returned before the loss of its sender
+        const Context::PmMessage found = context.receive();
+        if (found.data == nullptr) return 0;
         *data = found.data;
         if (size != nullptr) *size = found.bytes;
         if (source != nullptr) *source = rank_of(found.source);
@@ -210,7 +160,7 @@ acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_g
 }
 
 [[gnu::noinline]] int explain_nothing_to_send(acp_pm_t handle) noexcept {
-    return run("acp_send_pm", handle, [](auto& context) -> Result<int> {
+    return run("acp_send_pm", handle, [](Context& context) -> Result<int> {
         if (!context.has_reserved()) return Status(Code::state, "no message is being composed");
         context.send();
         return 0;
@@ -218,7 +168,7 @@ acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_g
 }
 
 [[gnu::noinline]] int explain_nothing_held(acp_pm_t handle) noexcept {
-    return run("acp_release_pm", handle, [](auto& context) -> Result<int> {
+    return run("acp_release_pm", handle, [](Context& context) -> Result<int> {
         if (!context.is_holding()) return Status(Code::state, "no message is held");
         context.release();
         return 0;
@@ -230,25 +180,15 @@ acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_g
 extern "C" {
 
 acp_pm_t acp_open_pm(int number) {
-    return acp_open_pm_scheme(number, ACP_PM_POOL);
-}
-
-acp_pm_t acp_open_pm_scheme(int number, int scheme) {
-    const char* const call = scheme == ACP_PM_POOL ? "acp_open_pm" : "acp_open_pm_scheme";
+    constexpr const char* call = "acp_open_pm";
     return api::run<Gravity::misuse_ends>(call, ACP_PM_NULL, [&]() -> Result<acp_pm_t> {
-        if (scheme != ACP_PM_POOL && scheme != ACP_PM_PER_PEER) {
-            return api::in_call(
-                call, Status(Code::argument, "scheme " + std::to_string(scheme) + " is none"));
-        }
         if (number < 0 || number >= ACP_PM_CONTEXTS) {
             return api::in_call(
                 call,
                 Status(Code::argument, "number " + std::to_string(number) + " is not one of 0 to " +
                                            std::to_string(ACP_PM_CONTEXTS - 1)));
         }
-        const auto index = static_cast<std::uint32_t>(number);
-        auto opened = scheme == ACP_PM_POOL ? library().contexts->open(index)
-                                            : library().contexts->open_per_peer(index);
+        auto opened = library().contexts->open(static_cast<std::uint32_t>(number));
         if (!opened.is_ok()) return api::in_call(call, std::move(opened).failure());
         // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that has the type of a pointer
         return reinterpret_cast<acp_pm_t>(static_cast<std::uintptr_t>(opened.value()));
@@ -256,7 +196,7 @@ acp_pm_t acp_open_pm_scheme(int number, int scheme) {
 }
 
 int acp_close_pm(acp_pm_t pm) {
-    return run("acp_close_pm", pm, [&](auto& /*context*/) -> Result<int> {
+    return run("acp_close_pm", pm, [&](const Context& /*context*/) -> Result<int> {
         (void)library().contexts->close(number_of(pm));
         return 0;
     });
@@ -274,7 +214,7 @@ int acp_wait_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer, int64_
         return 1;
     if (const int failed = explain_no_room(call, pm, rank, size, buffer); failed != 0)
         return failed;
-    return run(call, pm, [&](auto& context) -> Result<int> {
+    return run(call, pm, [&](Context& context) -> Result<int> {
         pm::RoomFound found = wait_for_room(context, process_of(rank), size, timeout_ns);
         switch (found.outcome) {
             case pm::RoomWait::room:
@@ -292,7 +232,7 @@ int acp_wait_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer, int64_
 }
 
 int acp_truncate_pm(acp_pm_t pm, size_t size) {
-    return run("acp_truncate_pm", pm, [&](auto& context) -> Result<int> {
+    return run("acp_truncate_pm", pm, [&](Context& context) -> Result<int> {
         if (!context.has_reserved()) return Status(Code::state, "no message is being composed");
         if (size > context.reserved_bytes()) {
             return Status(Code::argument, "size " + std::to_string(size) + " is more than the " +
@@ -314,7 +254,7 @@ int acp_send_pm(acp_pm_t pm) {
 
 int acp_test_sent_pm(acp_pm_t pm) {
     return run("acp_test_sent_pm", pm,
-               [](auto& context) -> Result<int> { return context.is_sent() ? 1 : 0; });
+               [](Context& context) -> Result<int> { return context.is_sent() ? 1 : 0; });
 }
 
 int acp_receive_pm(acp_pm_t pm, const void** data, size_t* size, int* source) {
@@ -342,23 +282,23 @@ int acp_release_pm(acp_pm_t pm) {
 }
 
 int acp_wait_pm(acp_pm_t pm, int64_t timeout_ns) {
-    return run("acp_wait_pm", pm, [&](auto& context) -> Result<int> {
+    return run("acp_wait_pm", pm, [&](Context& context) -> Result<int> {
         return wait_for_message(context, timeout_ns) ? 1 : 0;
     });
 }
 
 int acp_before_select_pm(acp_pm_t pm, int* descriptor) {
-    return run("acp_before_select_pm", pm, [&](auto& context) -> Result<int> {
+    return run("acp_before_select_pm", pm, [&](Context& context) -> Result<int> {
         if (descriptor == nullptr) return Status(Code::argument, "descriptor is NULL");
         if (context.is_holding()) return Status(Code::state, "a message is held: release it first");
-        auto may_sleep = before_select(context, descriptor);
+        auto may_sleep = context.before_select(*descriptor);
         if (!may_sleep.is_ok()) return std::move(may_sleep).failure();
         return may_sleep.value() ? 1 : 0;
     });
 }
 
 int acp_lock_pm(acp_pm_t pm, void* address, size_t size, acp_ga_t* first) {
-    return run("acp_lock_pm", pm, [&](auto& /*context*/) -> Result<int> {
+    return run("acp_lock_pm", pm, [&](const Context& /*context*/) -> Result<int> {
         if (first == nullptr) return Status(Code::argument, "first is NULL");
         if (Status status = api::refuse_shared("address", address, size); !status.is_ok())
             return status;
@@ -370,7 +310,7 @@ int acp_lock_pm(acp_pm_t pm, void* address, size_t size, acp_ga_t* first) {
 }
 
 int acp_unlock_pm(acp_pm_t pm, acp_ga_t first) {
-    return run("acp_unlock_pm", pm, [&](auto& /*context*/) -> Result<int> {
+    return run("acp_unlock_pm", pm, [&](const Context& /*context*/) -> Result<int> {
         Status status = library().contexts->registrations().unlock(first);
         if (!status.is_ok()) return status;
         return 0;
@@ -386,8 +326,8 @@ acp_handle_t acp_read_pm(acp_pm_t pm, acp_ga_t target, acp_ga_t source, size_t s
 }
 
 int acp_after_select_pm(acp_pm_t pm) {
-    return run("acp_after_select_pm", pm, [](auto& context) -> Result<int> {
-        after_select(context);
+    return run("acp_after_select_pm", pm, [](Context& context) -> Result<int> {
+        context.after_select();
         return 0;
     });
 }

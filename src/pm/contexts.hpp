@@ -14,13 +14,11 @@
 #include "gma/gma.hpp"
 
 #include "pm/context.hpp"
-#include "pm/per_peer_context.hpp"
 #include "pm/registrations.hpp"
 
 namespace acp::pm {
 
-// The lower 7 bits: the number of the context plus 1. Then a bit for a PerPeerContext. Above: how
-// many contexts were opened. 0: none.
+// The lower 8 bits: the number of the context plus 1. Above: how many contexts were opened. 0: none.
 using ContextHandle = std::uint64_t;
 
 class Contexts {
@@ -39,9 +37,6 @@ public:
     // Errors: state (it is open), memory, unsupported. Throws std::bad_alloc.
     base::Result<ContextHandle> open(std::uint32_t number);
 
-    // open() by the scheme of paper 001; only once for each number in an epoch.
-    base::Result<ContextHandle> open_per_peer(std::uint32_t number);
-
     // Closes a context. Its block stays until the epoch ends: other processes may be about to write
     // into it. False: there is no such context.
     [[nodiscard]] bool close(ContextHandle handle) noexcept;
@@ -53,11 +48,6 @@ public:
         return entries_[index].context.get();
     }
 
-    [[nodiscard]] PerPeerContext* find_per_peer(ContextHandle handle) const noexcept {
-        const ContextEntry* const entry = entry_of(handle);
-        return entry != nullptr && (handle & per_peer_bit) != 0 ? entry->per_peer.get() : nullptr;
-    }
-
     // Shared by all contexts.
     [[nodiscard]] Registrations& registrations() noexcept { return registrations_; }
 
@@ -67,22 +57,12 @@ public:
     [[nodiscard]] std::uint64_t opened() const noexcept { return opened_; }
 
 private:
-    static constexpr ContextHandle per_peer_bit = 128;
-    static constexpr ContextHandle index_mask = 255;  // includes per_peer_bit
+    static constexpr ContextHandle index_mask = 255;
 
     struct ContextEntry {
         ContextHandle handle = 0;          // 0: not open
-        std::unique_ptr<Context> context;  // kept after close(); so is per_peer
-        std::unique_ptr<PerPeerContext> per_peer;
+        std::unique_ptr<Context> context;  // kept after close()
     };
-
-    [[nodiscard]] const ContextEntry* entry_of(ContextHandle handle) const noexcept {
-        const std::uint64_t index = (handle & index_mask & ~per_peer_bit) - std::uint64_t{1};
-        if (index >= pm_contexts || entries_[index].handle != handle) return nullptr;
-        return &entries_[index];
-    }
-
-    [[nodiscard]] base::Status why_not_open(std::uint32_t number) const;
 
     gma::Gma& gma_;
     data::Allocator& allocator_;

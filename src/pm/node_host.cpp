@@ -94,8 +94,7 @@ GlobalAddress NodeHost::pool_word_address(std::uint32_t process) const noexcept 
 char* NodeHost::pool_of(std::uint32_t process) const noexcept {
     // acquire: makes the pool visible; partner: Context
     const std::uint64_t word = pool_word(process).load(std::memory_order_acquire);
-    const bool is_pool = word != pool_not_open && (word & pool_per_peer) == 0;
-    return is_pool ? pointer_to(process, word & ~pool_flags) : nullptr;
+    return word != pool_not_open ? pointer_to(process, word & ~pool_closed) : nullptr;
 }
 
 char* NodeHost::pointer_to(std::uint32_t process, GlobalAddress address) const noexcept {

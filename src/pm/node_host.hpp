@@ -28,12 +28,9 @@ inline constexpr node::ClaimedRange pm_pools{
     }};
 
 // The word of a process with the address of its pool for a context, or pool_not_open. An address is
-// a multiple of 64; its lower bits are flags: the context was closed; the block belongs to a
-// PerPeerContext.
+// a multiple of 64; its lowest bit is a flag: the context was closed.
 inline constexpr std::uint64_t pool_not_open = 0;
 inline constexpr std::uint64_t pool_closed = 1;
-inline constexpr std::uint64_t pool_per_peer = 2;
-inline constexpr std::uint64_t pool_flags = pool_closed | pool_per_peer;
 
 class NodeHost {
 public:

@@ -134,7 +134,7 @@ public:
         revoke_chosen();
     }
 
-    // The holder of a lease; nobody: none, or its Hello has not arrived.
+    // Returns the process that holds a lease; that is no process until a holder's Hello has arrived.
     [[nodiscard]] std::uint32_t holder_of(std::uint32_t index) const noexcept {
         return (*inlets_)[index]->holder;
     }
@@ -476,7 +476,7 @@ private:
         return is_held_ && index == current_;
     }
 
-    // The holder in a lease's state; nobody: it has none, or was overwritten.
+    // Returns the process that a lease's state names as its holder.
     [[nodiscard]] static std::uint32_t holder_in(sync::LeaseState state) noexcept {
         return state.holder() - 1;
     }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "gma/condition.hpp"
-#include "gma/deadline.hpp"
 
 namespace acp::pm {
 
@@ -117,31 +116,6 @@ RoomFound wait_for_room(Context& context,
     RoomCondition condition(context, process, bytes);
     (void)context.gma().wait_until(condition, timeout_ns);
     return condition.take_found();
-}
-
-bool wait_for_message(PerPeerContext& context, std::int64_t timeout_ns) {
-    const gma::Deadline deadline(timeout_ns);
-    while (!context.is_holding() && !context.has_message()) {
-        if (deadline.is_past()) return false;
-        context.look_on();
-    }
-    return true;
-}
-
-RoomFound wait_for_room(PerPeerContext& context,
-                        std::uint32_t process,
-                        std::uint64_t bytes,
-                        std::int64_t timeout_ns) {
-    const gma::Deadline deadline(timeout_ns);
-    for (;;) {
-        char* const room = context.reserve(process, bytes);
-        if (room != nullptr) return {RoomWait::room, room, {}};
-        if (auto why = context.why_no_room(process); !why.is_ok())
-            return {RoomWait::never, nullptr, std::move(why)};
-        if (!context.is_holding() && context.has_message()) return {RoomWait::message, nullptr, {}};
-        if (deadline.is_past()) return {};
-        context.look_on();
-    }
 }
 
 }  // namespace acp::pm

@@ -9,7 +9,6 @@
 #include "base/status.hpp"
 
 #include "pm/context.hpp"
-#include "pm/per_peer_context.hpp"
 
 namespace acp::pm {
 
@@ -17,8 +16,6 @@ namespace acp::pm {
 // time.
 //   timeout_ns  < 0: for ever
 [[nodiscard]] bool wait_for_message(Context& context, std::int64_t timeout_ns);
-// Polls without sleeping, as no bell is rung for such a context.
-[[nodiscard]] bool wait_for_message(PerPeerContext& context, std::int64_t timeout_ns);
 
 enum class RoomWait : std::uint8_t {
     room,     // reserved
@@ -37,10 +34,6 @@ struct RoomFound {
 //   bytes       <= message_bytes_max
 //   timeout_ns  < 0: for ever
 [[nodiscard]] RoomFound wait_for_room(Context& context,
-                                      std::uint32_t process,
-                                      std::uint64_t bytes,
-                                      std::int64_t timeout_ns);
-[[nodiscard]] RoomFound wait_for_room(PerPeerContext& context,
                                       std::uint32_t process,
                                       std::uint64_t bytes,
                                       std::int64_t timeout_ns);

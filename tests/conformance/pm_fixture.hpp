@@ -15,12 +15,12 @@ namespace acp::test {
 class PmFixture : public RankedTest {
 protected:
     //   number  of the context, the same on all ranks
-    explicit PmFixture(int number, int scheme = ACP_PM_POOL) : number_(number), scheme_(scheme) {}
+    explicit PmFixture(int number) : number_(number) {}
 
     void SetUp() override {
         RankedTest::SetUp();
         allow_seconds(170);
-        pm_ = acp_open_pm_scheme(number_, scheme_);
+        pm_ = acp_open_pm(number_);
         ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
         sync_ranks();
     }
@@ -45,7 +45,6 @@ protected:
     }
 
     const int number_;
-    const int scheme_;
     acp_pm_t pm_ = ACP_PM_NULL;
 };
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Defects planted into PM messages: contexts, waits, locked memory, the scheme of paper 001."""
+"""Defects planted into PM messages: contexts, waits, locked memory."""
 import sys
 
 from plants import ROOT, Plants
 
-TESTS = [f"tests/unit/pm/{name}_test.cpp" for name in ("context", "contexts", "per_peer_context", "registrations", "waits")]
+TESTS = [f"tests/unit/pm/{name}_test.cpp" for name in ("context", "contexts", "registrations", "waits")]
 TESTS += ["tests/support/refuse_memory.cpp"]
 SOURCES = tuple(sorted(path.name for path in (ROOT / "src/pm").glob("*.cpp")))
 LAYERS = ("claims", "team", "message", "data", "gma", "operations", "allocator", "remote", "local", "node", "hash", "pages", "os", "base")
@@ -30,8 +30,7 @@ MUTANTS = {
     "a failed opening keeps its block": ("contexts.cpp", """        } catch (...) {
             (void)allocator_.free(block.value());""", "        } catch (...) {"),
     "a handle is used again": ("contexts.cpp", "entry.handle = ++opened_ << 8 | (number + 1);", "entry.handle = 1 << 8 | (number + 1);"),
-    "the paper's scheme begins anew": ("contexts.cpp", "if (entry.per_peer != nullptr) {", "if (false) {"),
-    "a closed handle stays": ("contexts.cpp", "    entry.handle = 0;\n", ""),
+    "a closed handle stays": ("contexts.cpp", "    entries_[(handle & index_mask) - 1].handle = 0;\n", ""),
     "the first unlock ends the registration": ("registrations.cpp", "if (--locked.users != 0) return {};", "--locked.users;"),
     "an unlock ends no registration": ("registrations.cpp", "        (void)gma_.registry().remove(key);\n", ""),
     "the last page is not locked": ("registrations.cpp", "(first + bytes + page - 1) & ~(page - 1)", "(first + bytes) & ~(page - 1)"),
@@ -42,11 +41,6 @@ MUTANTS = {
     "a wait for room ignores messages": ("waits.cpp", "has_news ? RoomWait::message : RoomWait::timeout", "RoomWait::timeout"),
     "a wait for room ignores why there is none": ("waits.cpp", "        if (auto why = context_.why_no_room(process_); !why.is_ok())\n",
         "        if (auto why = context_.why_no_room(process_); false)\n"),
-    "released bytes are not counted": ("per_peer_context.cpp", "skipped_bytes_ + bytes_of(bytes) - released > buffer_bytes", "skipped_bytes_ + bytes_of(bytes) > buffer_bytes"),
-    "a sender writes over what was not released": ("per_peer_context.cpp", "- released > buffer_bytes) return nullptr;", "- released > 2 * buffer_bytes) return nullptr;"),
-    "a refused release is forgotten": ("per_peer_context.cpp", """    PeerEnd& from = *held_;
-    from.steps.reserve(from.steps.size() + 1);""", """    PeerEnd& from = *std::exchange(held_, nullptr);
-    from.steps.reserve(from.steps.size() + 1);"""),
     "outlets do not change their destination": ("outlets.cpp", "    return oldest;\n", "    return nullptr;\n"),
 }
 

@@ -26,8 +26,6 @@ struct PmBoard {
 
     // A rank; set before the ranks start.
     std::atomic<std::int32_t> victim;
-    // A scheme of acp_open_pm_scheme; set before the ranks start.
-    std::atomic<std::int32_t> scheme;
     PmNote ranks[pm_ranks];
 };
 

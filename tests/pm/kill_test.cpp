@@ -11,18 +11,14 @@
 namespace acp::test {
 namespace {
 
-class PmKillTest : public KillDriver<PmBoard> {
-protected:
-    void expect_others_are_told_in_time(int scheme);
-};
+class PmKillTest : public KillDriver<PmBoard> {};
 
-void PmKillTest::expect_others_are_told_in_time(int scheme) {
+TEST_F(PmKillTest, all_other_ranks_get_the_death_in_time_and_continue) {
     strike_all(
         std::string(ACP_TEST_PROGRAM_DIR) + "/pm_victim", 10 * millisecond_ns,
-        [scheme](PmBoard& board, Random& random, int /*nodes*/) {
+        [](PmBoard& board, Random& random, int /*nodes*/) {
             const auto victim = static_cast<int>(random.below(pm_ranks));
             board.victim.store(victim, std::memory_order_relaxed);
-            board.scheme.store(scheme, std::memory_order_relaxed);
             return victim;
         },
         [](PmBoard& /*board*/) {},
@@ -38,14 +34,6 @@ void PmKillTest::expect_others_are_told_in_time(int scheme) {
                 EXPECT_LT(took_ns, (trial.nodes == 1 ? 1 : 2) * second_ns) << "rank " << rank;
             }
         });
-}
-
-TEST_F(PmKillTest, all_other_ranks_get_the_death_in_time_and_continue) {
-    expect_others_are_told_in_time(ACP_PM_POOL);
-}
-
-TEST_F(PmKillTest, all_other_ranks_get_the_death_in_time_with_the_scheme_of_the_paper) {
-    expect_others_are_told_in_time(ACP_PM_PER_PEER);
 }
 
 }  // namespace

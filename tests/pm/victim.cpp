@@ -24,13 +24,12 @@ class Exchanger : VictimRank<PmNote> {
 public:
     explicit Exchanger(PmBoard& board)
         : VictimRank(board.ranks[acp_rank()]),
-          victim_(board.victim.load(std::memory_order_relaxed)),
-          scheme_(board.scheme.load(std::memory_order_relaxed)) {}
+          victim_(board.victim.load(std::memory_order_relaxed)) {}
 
     int run() {
         note_.process.store(getpid(), std::memory_order_relaxed);
-        pm_ = acp_open_pm_scheme(0, scheme_);
-        must(pm_ != ACP_PM_NULL, "acp_open_pm_scheme");
+        pm_ = acp_open_pm(0);
+        must(pm_ != ACP_PM_NULL, "acp_open_pm");
         Random random(static_cast<std::uint64_t>(acp_rank()) + 1);
         for (std::uint64_t turn = 0; !is_told_ && is_all_right(); ++turn) {
             if (turn == 2000) note_.is_at_work.store(1, std::memory_order_release);
@@ -41,7 +40,7 @@ public:
             (void)receive();
             // Now and then a rank sleeps until a message arrives. A rank that already knows of the
             // death does not, since it may have received all messages of the others.
-            if (scheme_ != ACP_PM_POOL || is_told_) continue;
+            if (is_told_) continue;
             if (random.chance(1)) must(acp_wait_pm(pm_, wait_ns(turn)) >= 0, "acp_wait_pm");
             if (random.chance(1)) sleep_in_poll(wait_ns(turn));
         }
@@ -80,8 +79,6 @@ private:
                                  ? acp_wait_buffer_pm(pm_, to, size, &buffer, wait_for_room_ns_)
                                  : acp_get_buffer_pm(pm_, to, size, &buffer);
         must(has_room >= 0 || (to == victim_ && acp_errno() == ACP_ERR_PEER), "acp_get_buffer_pm");
-        // ACP_PM_PER_PEER reports a death in no other call.
-        if (has_room < 0 && scheme_ == ACP_PM_PER_PEER) be_told();
         if (has_room != 1) return false;
         fill_and_send(buffer, number, is_last);
         return true;
@@ -103,8 +100,7 @@ private:
         const void* data = nullptr;
         std::size_t size = 0;
         int source = -1;
-        const bool is_promised =
-            scheme_ == ACP_PM_POOL && random_.chance(20) && acp_wait_pm(pm_, 0) == 1;
+        const bool is_promised = random_.chance(20) && acp_wait_pm(pm_, 0) == 1;
         const int has_come = acp_receive_pm(pm_, &data, &size, &source);
         must(!is_promised || has_come != 0, "acp_wait_pm has ended for nothing");
         if (has_come == -1) {
@@ -125,7 +121,7 @@ private:
         must(content.number == expected_[source]++, "a message is lost, doubled or out of order");
         last_seen_ += static_cast<int>(content.is_last);
         must(!has_gone_[source], "no message of a rank arrives after the report of its end");
-        if (scheme_ == ACP_PM_POOL && !is_told_ && random_.chance(2)) wait_while_holding();
+        if (!is_told_ && random_.chance(2)) wait_while_holding();
         must(acp_release_pm(pm_) == 0, "acp_release_pm");
         return true;
     }
@@ -163,7 +159,6 @@ private:
 
     Random random_{static_cast<std::uint64_t>(acp_rank()) + 100};
     int victim_;
-    int scheme_;
     acp_pm_t pm_ = ACP_PM_NULL;
     std::int64_t wait_for_room_ns_ = 0;
     bool is_told_ = false;

@@ -227,7 +227,6 @@ TEST_F(RefusedTogether, contexts_of_messages) {
         ACP_REFUSED(acp_open_pm, ACP_ERR_ARGUMENT, "-1", -1),
         ACP_REFUSED(acp_open_pm, ACP_ERR_ARGUMENT, "2147483647", int_max),
         ACP_REFUSED(acp_open_pm, ACP_ERR_STATE, "", 0),
-        ACP_REFUSED(acp_open_pm_scheme, ACP_ERR_ARGUMENT, "scheme 99", 1, 99),
         ACP_REFUSED(acp_get_buffer_pm, ACP_ERR_ARGUMENT, "rank 1", pm, 1, 8, out),
         ACP_REFUSED(acp_get_buffer_pm, ACP_ERR_ARGUMENT, "rank -1", pm, -1, 8, out),
         ACP_REFUSED(acp_get_buffer_pm, ACP_ERR_ARGUMENT, "buffer is NULL", pm, 0, 8, nullptr),

@@ -46,12 +46,10 @@ TEST_F(ContextsTest, each_open_context_is_found_by_its_handle_alone) {
     EXPECT_FALSE(found.contains(nullptr));
     for (const ContextHandle handle : handles) {
         EXPECT_EQ(contexts_.find(handle + (1U << 8)), nullptr);
-        EXPECT_EQ(contexts_.find_per_peer(handle), nullptr);
         EXPECT_FALSE(contexts_.close(handle + (1U << 8)));
     }
     for (const ContextHandle none : {ContextHandle{0}, ContextHandle{127}, ~ContextHandle{0}}) {
         EXPECT_EQ(contexts_.find(none), nullptr);
-        EXPECT_EQ(contexts_.find_per_peer(none), nullptr);
         EXPECT_FALSE(contexts_.close(none));
     }
 }
@@ -59,7 +57,6 @@ TEST_F(ContextsTest, each_open_context_is_found_by_its_handle_alone) {
 TEST_F(ContextsTest, a_handle_ends_with_its_context) {
     const ContextHandle first = contexts_.open(3).value();
     expect_refused(contexts_.open(3), "context 3 is open already");
-    expect_refused(contexts_.open_per_peer(3), "context 3 is open already");
     EXPECT_TRUE(contexts_.close(first));
     EXPECT_EQ(contexts_.find(first), nullptr);
     EXPECT_FALSE(contexts_.close(first));
@@ -69,21 +66,6 @@ TEST_F(ContextsTest, a_handle_ends_with_its_context) {
     EXPECT_NE(second, first);
     EXPECT_EQ(contexts_.find(first), nullptr);
     EXPECT_NE(contexts_.find(second), nullptr);
-}
-
-TEST_F(ContextsTest, the_schemes_do_not_share_a_number) {
-    const ContextHandle other = contexts_.open_per_peer(1).value();
-    EXPECT_EQ(contexts_.find(other), nullptr);
-    EXPECT_NE(contexts_.find_per_peer(other), nullptr);
-    expect_refused(contexts_.open(1), "context 1 is open already");
-    EXPECT_TRUE(contexts_.close(other));
-    EXPECT_EQ(contexts_.find_per_peer(other), nullptr);
-    expect_refused(contexts_.open(1), "cannot begin anew");
-    expect_refused(contexts_.open_per_peer(1), "cannot begin anew");
-    const ContextHandle pool = contexts_.open(2).value();
-    EXPECT_TRUE(contexts_.close(pool));
-    expect_refused(contexts_.open_per_peer(2), "context 2 was open by the other scheme before");
-    EXPECT_TRUE(contexts_.open(2).is_ok());
 }
 
 TEST_F(ContextsTest, a_handle_of_an_epoch_is_none_of_the_next_one) {
