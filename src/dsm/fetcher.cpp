@@ -11,6 +11,8 @@
 #include "node/public_call.hpp"
 #include "os/cancellation.hpp"
 
+#include "pages/page_text.hpp"
+
 namespace acp::dsm {
 
 namespace {
@@ -102,9 +104,9 @@ Status PageFetcher::finish(Run& run) {
     publish(run, status.is_ok());
     if (status.is_ok()) return status;
     return Status::worded(status.code(), [&] {
-        return "shared page " + std::to_string(run.pages.first) +
-               " cannot be fetched from its home, node " + std::to_string(run.home) + ": " +
-               std::string(status.message());
+        return "shared " + pages::pages_named(run.pages.first, run.pages.count) +
+               " cannot be fetched from " + (run.pages.count == 1 ? "its" : "their") +
+               " home, node " + std::to_string(run.home) + ": " + std::string(status.message());
     });
 }
 

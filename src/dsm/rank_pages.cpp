@@ -145,10 +145,13 @@ Status RankPages::open(PageRange pages, bool is_written) {
 void RankPages::end(const Status& failure) noexcept {
     node::Slot& slot = gma_.space().segment().slot(gma_.space().slot());
     os::print_error(
-        "acp: rank %u: %.*s\nacp: the process ends, whatever ACP_ON_ERROR says: no "
-        "other node has the bytes that it would read\n",
-        static_cast<unsigned>(gma_.space().rank()), static_cast<int>(failure.message().size()),
-        failure.message().data());
+        "acp: rank %u on %s: %.*s\n"
+        "acp: the process ends, whatever ACP_ON_ERROR says: no other node has the bytes that it "
+        "would read\n"
+        "acp: hint: after a barrier has failed with ACP_ERR_PEER, touch only pages that the node "
+        "has; acp_prefetch_dsm returns an error for the others, and ends no process\n",
+        static_cast<unsigned>(gma_.space().rank()), os::host_name().c_str(),
+        static_cast<int>(failure.message().size()), failure.message().data());
     // relaxed: read by the agent after the process has ended
     slot.own_end.store(static_cast<std::uint32_t>(node::OwnEnd::by_error),
                        std::memory_order_relaxed);

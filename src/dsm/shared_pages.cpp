@@ -10,6 +10,8 @@
 #include "dsm/tracker_choice.hpp"
 #include "team/collectives.hpp"
 
+#include "pages/page_text.hpp"
+
 namespace acp::dsm {
 
 namespace {
@@ -141,9 +143,8 @@ Result<char*> SharedPages::allocate(std::uint64_t bytes) {
         return status;
     }
     if (first == no_page) {
-        return Status(Code::limit, "no " + std::to_string(count) +
-                                       " successive pages are free: of " +
-                                       std::to_string(allocations_.page_count()) + " pages " +
+        return Status(Code::limit, "no run of " + pages::in_pages(count) + " is free: of " +
+                                       pages::in_pages(allocations_.page_count()) + " " +
                                        std::to_string(allocations_.pages_taken()) +
                                        " are allocated; acp_init_dsm sets their number");
     }

@@ -9,6 +9,7 @@
 
 #include "pages/homes.hpp"
 #include "pages/notices.hpp"
+#include "pages/page_text.hpp"
 #include "pages/sharers.hpp"
 
 namespace acp::operations {
@@ -81,8 +82,8 @@ Code MarkSharer::run(Owner& owner, const Call& call, Reply& reply) noexcept {
 }
 
 std::string MarkSharer::places_of(const Input& input) {
-    return "they are " + std::to_string(input.count) + " pages from page " +
-           std::to_string(input.first) + " on, of the block at global address " +
+    return (input.count == 1 ? "it is " : "they are ") +
+           pages::pages_named(input.first, input.count) + " of the block at global address " +
            base::hex(input.block);
 }
 
