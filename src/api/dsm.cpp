@@ -73,6 +73,7 @@ int acp_finalize_dsm(void) {
     return api::run_team_call("acp_finalize_dsm", [] {
         return with_pages([](SharedPages& pages) {
             Status status = pages.close();
+            if (status.code() == Code::state) return status;  // nothing has changed
             api::end_shared_range();
             library().shared_pages.reset();
             return status;

@@ -120,8 +120,10 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
 Status SharedPages::close() {
     auto status = tools_.teams.run(ranks_, {CollectiveCall::finalize_pages, 0},
                                    [](team::Team& team) { return team::synchronize(team); });
+    if (status.code() == Code::state) return status;  // another thread is in a call
     rank_.reset();
-    memory_->free_block();
+    // Else ranks that did not end their shared pages continue to fetch pages from the block.
+    if (status.is_ok()) memory_->free_block();
     auto freed = tools_.teams.free(ranks_);
     return status.is_ok() ? std::move(freed) : std::move(status);
 }

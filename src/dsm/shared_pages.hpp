@@ -50,7 +50,7 @@ public:
     SharedPages(const SharedPages&) = delete;
     SharedPages& operator=(const SharedPages&) = delete;
 
-    // Collective: a barrier, after which no rank uses the window. Errors: those of Teams::run().
+    // Collective. The rank uses the window no more, also after an error but state: those of run().
     base::Status close();
 
     // Collective. Allocates whole pages, all zero. Returns the same address on all ranks. Errors:

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -59,6 +60,42 @@ protected:
         return now;
     }
 };
+
+// Two threads of rank 0 make two calls at a time. The other ranks join the one that was not refused.
+TEST_F(DsmTest, a_thread_does_not_end_the_pages_while_another_one_is_in_a_call) {
+    if (procs_ == 1) GTEST_SKIP() << "a call of one rank has ended before the other one begins";
+    for (int round = 0; round < 20; ++round) {
+        std::uint64_t* const numbers = words(page);
+        ASSERT_NE(numbers, nullptr) << acp_error_message();
+        int ends = 0;  // the call that is made: acp_finalize_dsm
+        const auto announce = [&ends](bool finalizes) {
+            ends = finalizes ? 1 : 0;
+            EXPECT_EQ(acp_broadcast_team(acp_world_team(), &ends, sizeof ends, 0), 0);
+        };
+        const auto make = [&](bool finalizes) {
+            const int result = finalizes ? acp_finalize_dsm() : acp_barrier_dsm();
+            if (result == 0) return;
+            EXPECT_EQ(acp_errno(), ACP_ERR_STATE) << acp_error_message();
+            announce(!finalizes);
+        };
+        if (rank_ == 0) {
+            std::thread other([&] { make(false); });
+            make(true);
+            other.join();
+        } else {
+            EXPECT_EQ(acp_broadcast_team(acp_world_team(), &ends, sizeof ends, 0), 0);
+            EXPECT_EQ(ends != 0 ? acp_finalize_dsm() : acp_barrier_dsm(), 0) << acp_error_message();
+        }
+        if (ends != 0) {
+            ASSERT_EQ(acp_init_dsm(window), 0) << acp_error_message();
+            continue;
+        }
+        if (rank_ == 0) *numbers = 7;
+        EXPECT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+        EXPECT_EQ(*numbers, 7U);
+        EXPECT_EQ(acp_free_dsm(numbers), 0) << acp_error_message();
+    }
+}
 
 TEST_F(DsmTest, pointers_are_the_same_on_all_ranks_and_memory_is_zero) {
     std::uint64_t* const first = words(3 * page);
