@@ -192,6 +192,31 @@ Code PushBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply)
     return Code::ok;
 }
 
+bool WritePiece::check_fields(const Call& call) noexcept {
+    return is_end(call->is_front, call->name.kind) && call->total <= sequence::bytes_most &&
+           call->bytes >= 1 && call->bytes <= std::min(call->total, copied_bytes_max) &&
+           call->at <= call->total - call->bytes;
+}
+
+Code WritePiece::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+    const std::span<char> staged = owner.stage(call->stage, call->total);
+    if (staged.empty()) return Code::address;
+    sequence::PushPiece piece;
+    piece.end = end_of(call->is_front);
+    piece.push = call->stage.address;
+    piece.version = call->version;
+    piece.total = call->total;
+    piece.at = call->at;
+    piece.source = staged.data() + call->at;
+    piece.bytes = call->bytes;
+    piece.replaces_another = call->name.may_be_long != 0;
+    sequence::Portion portion;
+    const SequenceEffect effect = owner.sequences().with_room(
+        [&] { return owner.sequences()->push_in_pieces().write(sequence, piece, portion); });
+    note(effect, portion, false, reply);
+    return Code::ok;
+}
+
 bool PopBytes::check_fields(const Call& call) noexcept {
     return is_flag(call->is_wanted) && is_end(call->is_front, call->name.kind);
 }

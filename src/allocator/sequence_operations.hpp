@@ -39,7 +39,7 @@ struct SequenceName {
 // "the vector or deque is 0x..."
 [[nodiscard]] std::string sequence_named(memory::GlobalAddress address);
 
-// The most bytes that a gateway copies in one change of a sequence.
+// The most bytes that a gateway copies in one operation on a sequence.
 inline constexpr std::uint64_t copied_bytes_max = 1ULL << 16;
 
 // The sequences of one heap while an operation of the calling thread runs on them.
@@ -216,6 +216,24 @@ struct PushBytes : SequenceOperation<PushBytes, SequencePush, SequenceResult, se
     static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
 };
 
+struct PieceToPush {
+    SequenceName name;
+    std::uint64_t is_front = 0;  // 0 or 1; 1 only for a deque
+    std::uint64_t version = 0;
+    LentBlock stage;          // has all bytes of the push, from its start on
+    std::uint64_t total = 0;  // bytes of the push
+    std::uint64_t at = 0;     // the piece begins there in the push
+    std::uint64_t bytes = 0;  // 1 to copied_bytes_max
+};
+
+// Writes a piece of a push beside the content: see sequence::PushInPieces. Returns how many bytes of
+// the push are written, and in `there` the index of its first one.
+struct WritePiece : SequenceOperation<WritePiece, PieceToPush, SequenceResult> {
+    static constexpr local::OperationName name{"sequence.push_piece", "a piece of a push"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
+};
+
 // Returns the number of bytes removed. If the stage, or without one the tail, is too small for the
 // wanted bytes, none is removed.
 struct PopBytes : SequenceOperation<PopBytes, SequencePop, SequenceResult, 0, sequence_inline_max> {
@@ -303,6 +321,7 @@ inline constexpr const auto& sequence_operations = local::rows_of<MakeSequence,
                                                                   ReadBytes,
                                                                   SpliceBytes,
                                                                   TellSequence,
+                                                                  WritePiece,
                                                                   CopyContent,
                                                                   AdoptBody>;
 

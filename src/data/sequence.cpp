@@ -18,14 +18,6 @@ using sequence::Portion;
 using sequence::SequenceEffect;
 using sequence::SequenceKind;
 
-namespace {
-
-// The number of attempts in pieces while other threads change the content. After those the owner's
-// gateway runs one operation of any length, and serves no other request during it.
-constexpr std::uint32_t pieces_attempts_max = 8;
-
-}  // namespace
-
 // Changes a sequence by bytes, which are staged if they are for another node and do not fit into a
 // message. Returns the number in the result.
 //   wanted  bytes for which there may be no room
@@ -132,39 +124,27 @@ Status Sequences::destroy(const SequenceName& name) {
     return destroyed.is_ok() ? Status() : std::move(destroyed).failure();
 }
 
-// Whether the body has room for a push of this length.
-Result<bool> Sequences::has_room(const SequenceName& name, std::uint64_t bytes) {
-    auto told = tell(name, 0, 0);
-    if (!told.is_ok()) return std::move(told).failure();
-    return bytes <= told.value().capacity - told.value().bytes;
-}
-
 Result<std::uint64_t> Sequences::push(const SequenceName& name,
                                       ContentEnd end,
                                       const char* source,
                                       std::uint64_t bytes) {
-    const bool is_front = end == ContentEnd::front;
-    sequence::Splice splice;
-    splice.at = is_front ? 0 : ~std::uint64_t{0};
-    splice.source = source;
-    splice.added = bytes;
-    allocator::SequencePush request{name, is_front ? 1U : 0U, {}, bytes};
     auto is_far = calls_.is_long_and_elsewhere(name, bytes);
     if (!is_far.is_ok()) return std::move(is_far).failure();
-    for (std::uint32_t i = 0;;) {
-        // Long bytes are put into a new body at once, not into a stage first.
-        Result<bool> is_staged = true;
-        if (is_far.value() && i < pieces_attempts_max) is_staged = has_room(name, bytes);
-        if (!is_staged.is_ok()) return std::move(is_staged).failure();
-        if (is_staged.value()) {
-            auto pushed = change<allocator::PushBytes>(request, source, bytes, bytes);
-            if (!pushed.is_ok()) return std::move(pushed).failure();
-            if (pushed.value()) return *pushed.value();
-        }
-        auto spliced = pieces_.splice(name, splice);
-        if (!spliced.is_ok()) return std::move(spliced).failure();
-        if (spliced.value()) return is_front ? 0 : *spliced.value();
-        if (++i == pieces_attempts_max) request.name.may_be_long = 1;
+    if (is_far.value()) return pieces_.push(name, end, source, bytes);
+    const bool is_front = end == ContentEnd::front;
+    sequence::Splice growth;
+    growth.at = is_front ? 0 : ~std::uint64_t{0};
+    growth.source = source;
+    growth.added = bytes;
+    allocator::SequencePush request{name, is_front ? 1U : 0U, {}, bytes};
+    for (std::uint32_t i = 1;; ++i) {
+        auto pushed = change<allocator::PushBytes>(request, source, bytes, bytes);
+        if (!pushed.is_ok()) return std::move(pushed).failure();
+        if (pushed.value()) return *pushed.value();
+        auto grown = pieces_.splice(name, growth);
+        if (!grown.is_ok()) return std::move(grown).failure();
+        if (grown.value()) return is_front ? 0 : *grown.value();
+        if (i == SequencePieces::attempts_max) request.name.may_be_long = 1;
     }
 }
 
@@ -172,7 +152,7 @@ Result<std::uint64_t> Sequences::pop(const SequenceName& name,
                                      ContentEnd end,
                                      char* target,
                                      std::uint64_t bytes) {
-    const allocator::SequencePop request{
+    allocator::SequencePop request{
         name, end == ContentEnd::front ? 1U : 0U, target != nullptr ? 1U : 0U, {}, bytes};
     if (target == nullptr) {
         auto removed = change<allocator::PopBytes>(request, nullptr, 0, bytes);
@@ -181,11 +161,12 @@ Result<std::uint64_t> Sequences::pop(const SequenceName& name,
     }
     auto is_far = calls_.is_long_and_elsewhere(name, bytes);
     if (!is_far.is_ok()) return std::move(is_far).failure();
-    for (std::uint32_t i = 0; i < pieces_attempts_max && is_far.value(); ++i) {
+    for (std::uint32_t i = 0; i < SequencePieces::attempts_max && is_far.value(); ++i) {
         auto portion = pieces_.pop(name, end, target, bytes);
         if (!portion.is_ok()) return std::move(portion).failure();
         if (portion.value()) return portion.value()->bytes;
     }
+    request.name.may_be_long = is_far.value() ? 1 : 0;
     auto taken = fetch<allocator::PopBytes>(request, 0, target);
     if (!taken.is_ok()) return std::move(taken).failure();
     return taken.value().bytes;
@@ -197,12 +178,14 @@ Result<Portion> Sequences::read(const SequenceName& name,
                                 std::uint64_t bytes) {
     auto is_far = calls_.is_long_and_elsewhere(name, bytes);
     if (!is_far.is_ok()) return std::move(is_far).failure();
-    for (std::uint32_t i = 0; i < pieces_attempts_max && is_far.value(); ++i) {
+    for (std::uint32_t i = 0; i < SequencePieces::attempts_max && is_far.value(); ++i) {
         auto portion = pieces_.read(name, index, target, bytes);
         if (!portion.is_ok()) return std::move(portion).failure();
         if (portion.value()) return *portion.value();
     }
-    return fetch<allocator::ReadBytes>({name, index, {}, bytes}, index, target);
+    allocator::SequenceRead request{name, index, {}, bytes};
+    request.name.may_be_long = is_far.value() ? 1 : 0;
+    return fetch<allocator::ReadBytes>(request, index, target);
 }
 
 Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence::Splice& splice) {
@@ -215,8 +198,8 @@ Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence
         auto changed = is_in_pieces ? pieces_.splice(name, splice) : splice_at_once(named, splice);
         if (!changed.is_ok()) return std::move(changed).failure();
         if (changed.value()) return *changed.value();
-        if (is_in_pieces && ++i == pieces_attempts_max) named.may_be_long = 1;
-        is_in_pieces = i < pieces_attempts_max;
+        if (is_in_pieces && ++i == SequencePieces::attempts_max) named.may_be_long = 1;
+        is_in_pieces = i < SequencePieces::attempts_max;
     }
 }
 

@@ -2,7 +2,7 @@
 // Vectors and deques of any rank: each call is one operation (allocator/sequence_operations.hpp), in
 // one round trip if its bytes fit into a message. More bytes for another node are staged in a block
 // of the owner's heap. Where an operation would copy more than 64 KiB to a new body on another node,
-// or reads or removes more there, data/sequence_pieces.hpp does it in pieces. The owner need not
+// or reads, pushes or removes more there, data/sequence_pieces.hpp does it in pieces. The owner need not
 // help. One object per epoch. Any thread; blocks while it waits for other nodes.
 // Tests: tests/conformance/vector_test.cpp, deque_test.cpp.
 #pragma once
@@ -82,7 +82,6 @@ private:
                                  std::uint64_t bytes,
                                  std::uint64_t wanted);
     [[nodiscard]] Changed splice_at_once(const SequenceName& name, const sequence::Splice& splice);
-    [[nodiscard]] base::Result<bool> has_room(const SequenceName& name, std::uint64_t bytes);
     template <typename Operation>
     [[nodiscard]] base::Result<sequence::Portion> fetch(typename Operation::Input input,
                                                         std::uint64_t index,

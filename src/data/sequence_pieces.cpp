@@ -19,35 +19,38 @@ using sequence::ContentEnd;
 using sequence::Portion;
 using sequence::SequenceEffect;
 
-// Copies content of a version into a stage, by several operations in flight at once. Returns done,
-// or why not: changed, damaged, outside.
-Result<SequenceEffect> SequencePieces::copy(const TransitBlock& stage,
-                                            const allocator::ContentToCopy& all) const {
+// Runs an operation for each piece of the bytes from `first` on, several in flight at once. Returns
+// a result that is not done, or the one with the greatest number.
+//   place(request, at, bytes)  names the piece in its request
+template <typename Operation, typename Place>
+Result<SequenceResult> SequencePieces::run(const typename Operation::Input& all,
+                                           std::uint64_t first,
+                                           std::uint64_t bytes,
+                                           const Place& place) const {
     constexpr std::size_t in_flight = 4;
     auto owner = calls_.allocator().owner_of(all.name.address);
     if (!owner.is_ok()) return std::move(owner).failure();
-    for (std::uint64_t done = 0; done < all.bytes;) {
+    SequenceResult most;
+    for (std::uint64_t done = first; done < bytes;) {
         std::array<SequenceResult, in_flight> results{};
-        std::array<allocator::ContentToCopy, in_flight> requests;
+        std::array<typename Operation::Input, in_flight> requests;
         Asks asks(calls_.gma());
-        for (std::size_t i = 0; i < in_flight && done < all.bytes; ++i) {
+        for (std::size_t i = 0; i < in_flight && done < bytes; ++i) {
+            const std::uint64_t piece = std::min(allocator::copied_bytes_max, bytes - done);
             requests[i] = all;
-            requests[i].stage = stage.lent();
-            requests[i].index += done;
-            requests[i].at += done;
-            requests[i].bytes = std::min(allocator::copied_bytes_max, all.bytes - done);
-            done += requests[i].bytes;
-            asks.add(RemoteCall<allocator::CopyContent>::request(owner.value(), requests[i], {},
-                                                                 results[i]));
+            place(requests[i], done, piece);
+            done += piece;
+            asks.add(RemoteCall<Operation>::request(owner.value(), requests[i], {}, results[i]));
         }
         if (auto status = asks.wait(); !status.is_ok()) {
             return status.code() == Code::stale ? calls_.none_there(all.name) : std::move(status);
         }
         for (const SequenceResult& result : results) {
-            if (result.effect != SequenceEffect::done) return result.effect;
+            if (result.effect != SequenceEffect::done) return result;
+            if (result.bytes > most.bytes) most = result;
         }
     }
-    return SequenceEffect::done;
+    return most;
 }
 
 SequencePieces::Changed SequencePieces::splice(const SequenceName& name,
@@ -81,10 +84,16 @@ SequencePieces::Changed SequencePieces::splice(const SequenceName& name,
          {allocator::ContentToCopy{name, now.version, 0, at, {}, start},
           allocator::ContentToCopy{
               name, now.version, behind, now.bytes - behind, {}, start + at + splice.added}}) {
-        auto copied = copy(stage, part);
+        const auto place = [&](allocator::ContentToCopy& to, std::uint64_t done, std::uint64_t n) {
+            to.stage = stage.lent();
+            to.index += done;
+            to.at += done;
+            to.bytes = n;
+        };
+        auto copied = run<allocator::CopyContent>(part, 0, part.bytes, place);
         if (!copied.is_ok()) return std::move(copied).failure();
-        if (copied.value() == SequenceEffect::damaged) return SequenceCalls::damage();
-        if (copied.value() != SequenceEffect::done) return std::optional<std::uint64_t>();
+        if (copied.value().effect == SequenceEffect::damaged) return SequenceCalls::damage();
+        if (copied.value().effect != SequenceEffect::done) return std::optional<std::uint64_t>();
     }
     body.stage = stage.lent();
     auto adopted = calls_.run_when_free<allocator::AdoptBody>(body);
@@ -94,6 +103,68 @@ SequencePieces::Changed SequencePieces::splice(const SequenceName& name,
     if (effect == SequenceEffect::done) stage.give_away();
     if (status = calls_.outcome(name, effect, wanted); !status.is_ok()) return status;
     return std::optional(now.bytes);
+}
+
+// Pushes bytes that are staged. The first piece begins the push, and the last one to arrive commits
+// it. Returns no value if the content has changed or another push has begun.
+SequencePieces::Changed SequencePieces::push_version(const allocator::PieceToPush& all) const {
+    allocator::PieceToPush first = all;
+    first.bytes = std::min(allocator::copied_bytes_max, all.total);
+    auto begun = calls_.run_when_free<allocator::WritePiece>(first);
+    if (!begun.is_ok()) return std::move(begun).failure();
+    SequenceResult result = begun.value().output;
+    if (result.effect == SequenceEffect::held) return calls_.outcome(all.name, result.effect, 0);
+    if (result.effect == SequenceEffect::done && first.bytes < all.total) {
+        auto others = run<allocator::WritePiece>(
+            all, first.bytes, all.total,
+            [](allocator::PieceToPush& piece, std::uint64_t done, std::uint64_t bytes) {
+                piece.at = done;
+                piece.bytes = bytes;
+            });
+        if (!others.is_ok()) return std::move(others).failure();
+        result = others.value();
+    }
+    if (result.effect == SequenceEffect::damaged) return SequenceCalls::damage();
+    if (result.effect != SequenceEffect::done || result.bytes != all.total)
+        return std::optional<std::uint64_t>();
+    return std::optional(result.there);
+}
+
+Result<std::uint64_t> SequencePieces::push(const SequenceName& name,
+                                           ContentEnd end,
+                                           const char* source,
+                                           std::uint64_t bytes) const {
+    const bool is_front = end == ContentEnd::front;
+    sequence::Splice growth;
+    growth.at = is_front ? 0 : ~std::uint64_t{0};
+    growth.source = source;
+    growth.added = bytes;
+    TransitBlock stage(calls_);
+    for (std::uint32_t i = 0; i <= attempts_max; ++i) {
+        auto told = calls_.tell(name, 0, 0);
+        if (!told.is_ok()) return std::move(told).failure();
+        const bool has_room = bytes <= told.value().capacity - told.value().bytes;
+        const bool is_last = i == attempts_max;
+        if ((has_room || is_last) && stage.lent().address == 0) {
+            auto status = stage.borrow(name, bytes);
+            if (status.is_ok()) status = stage.put(source, bytes);
+            if (!status.is_ok()) return status;
+        }
+        if (is_last) break;
+        // Where there is no room the bytes are put into the new body, not into a stage.
+        auto pushed = has_room ? push_version({name, is_front ? 1U : 0U, told.value().version,
+                                               stage.lent(), bytes, 0, 0})
+                               : splice(name, growth);
+        if (!pushed.is_ok()) return std::move(pushed).failure();
+        if (pushed.value()) return is_front ? 0 : *pushed.value();
+    }
+    allocator::SequencePush request{name, is_front ? 1U : 0U, stage.lent(), bytes};
+    request.name.may_be_long = 1;
+    auto pushed = calls_.run_when_free<allocator::PushBytes>(request);
+    if (!pushed.is_ok()) return std::move(pushed).failure();
+    const SequenceResult& result = pushed.value().output;
+    if (auto status = calls_.outcome(name, result.effect, bytes); !status.is_ok()) return status;
+    return result.bytes;
 }
 
 // Copies from where the content lies. If other threads have changed it during the copies, the

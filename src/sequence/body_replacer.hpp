@@ -58,6 +58,7 @@ public:
             body.maker.store(ground_.own(), std::memory_order_relaxed);
             body.extents[0].first.store(0, std::memory_order_relaxed);
             body.extents[0].bytes.store(made.bytes, std::memory_order_relaxed);
+            body.extents[1].first.store(0, std::memory_order_relaxed);
             if (!reservation_.install(head, view, view.operation, view.body.next(made.block, 0)))
                 continue;
             ground_.unlink_and_free(view.body.block, [] {});

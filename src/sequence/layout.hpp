@@ -58,7 +58,8 @@ struct Body {
     Atomic<std::uint64_t> capacity;
     // a participant; written like `capacity`
     Atomic<std::uint64_t> maker;
-    // The operation word selects the committed one; the holder of the sequence writes the other.
+    // The operation word selects the committed one; the holder of the sequence writes the other,
+    // which may name a push in pieces (sequence/push_in_pieces.hpp).
     std::array<Extent<Atomic>, 2> extents;
 
     static constexpr std::uint64_t head_bytes = 48;

@@ -59,6 +59,19 @@ struct NewBody {
     std::uint64_t version = 0;   // version of the replaced content
 };
 
+// A piece of a push of many bytes (PushInPieces).
+struct PushPiece {
+    ContentEnd end = ContentEnd::back;
+    std::uint64_t push = 0;     // distinguishes the push from others at the same time; < 2^63
+    std::uint64_t version = 0;  // version of the content that the push extends
+    std::uint64_t total = 0;    // bytes of the push
+    std::uint64_t at = 0;       // the piece begins there in the push
+    const char* source = nullptr;
+    std::uint64_t bytes = 0;  // >= 1, at + bytes <= total
+    // a piece at 0 ends another push that has begun
+    bool replaces_another = false;
+};
+
 // No content has this version.
 inline constexpr std::uint64_t any_version = ~std::uint64_t{0};
 

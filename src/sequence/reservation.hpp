@@ -160,6 +160,7 @@ public:
         auto& made = ground_.body(block);
         made.capacity.store(capacity, std::memory_order_relaxed);
         made.maker.store(ground_.own(), std::memory_order_relaxed);
+        made.extents[1].first.store(0, std::memory_order_relaxed);
         return block;
     }
 

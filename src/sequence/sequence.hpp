@@ -33,6 +33,7 @@
 
 #include "sequence/body_replacer.hpp"
 #include "sequence/ground.hpp"
+#include "sequence/push_in_pieces.hpp"
 #include "sequence/requests.hpp"
 #include "sequence/reservation.hpp"
 #include "table/first_use.hpp"
@@ -57,8 +58,8 @@ public:
     Sequence(const Sequence&) = delete;
     Sequence& operator=(const Sequence&) = delete;
 
-    // From now on a call that would copy more bytes to a new body returns too_long, and one that
-    // would take the sequence over from a living participant returns busy.
+    // From now on a change that would copy more bytes returns too_long, and one that would take the
+    // sequence over from a living participant returns busy.
     void bound(std::uint64_t copied_most) noexcept {
         copied_most_ = copied_most;
         reservation_.spare_the_living(true);
@@ -178,6 +179,7 @@ public:
                         const char* source,
                         std::uint64_t bytes,
                         std::uint64_t& index) {
+        if (bytes > copied_most_) return SequenceEffect::too_long;
         auto& head = begin(number);
         for (ContentView view;;) {
             const SequenceEffect turn = reservation_.wait_until_idle(head, view);
@@ -199,6 +201,8 @@ public:
 
     // Removes bytes at an end; `portion` returns how many. done, held, changed
     SequenceEffect pop(BlockNumber number, const Removal& removal, Portion& portion) {
+        if (removal.target != nullptr && std::min(removal.bytes, removal.room_bytes) > copied_most_)
+            return SequenceEffect::too_long;
         auto& head = begin(number);
         for (ContentView view;;) {
             const SequenceEffect turn = reservation_.wait_until_idle(head, view);
@@ -226,6 +230,7 @@ public:
                         char* target,
                         std::uint64_t bytes,
                         Portion& portion) {
+        if (bytes > copied_most_) return SequenceEffect::too_long;
         auto& head = begin(number);
         ContentView view;
         for (std::uint32_t i = 0;; ++i) {
@@ -295,6 +300,9 @@ public:
 
     // Replaces bodies in pieces.
     [[nodiscard]] BodyReplacer<Atomic> body_replacer() noexcept { return {ground_, reservation_}; }
+
+    // Pushes in pieces.
+    [[nodiscard]] PushInPieces<Atomic> push_in_pieces() noexcept { return {ground_, reservation_}; }
 
     // Completes or undoes the operation of a dead participant, and frees the blocks that it held.
     // Any survivor may call it, again if that survivor was killed in it. false: another live

@@ -21,8 +21,8 @@ enum class SequenceEffect : std::uint8_t {
     // the sequence's words contradict each other, though no operation has changed them: the
     // program has overwritten them
     damaged,
-    // the call would copy more bytes than Sequence::bound() allows: the caller makes the new body in
-    // pieces (BodyReplacer)
+    // the call would copy more bytes than Sequence::bound() allows: the caller has them copied in
+    // pieces (BodyReplacer, PushInPieces)
     too_long,
     // the content has changed since the caller read it
     changed,

@@ -238,6 +238,10 @@ void HostileScene::add_sequence_requests(std::vector<Request>& all) const {
             {number_of<SpliceBytes>, bytes_of(SequenceSplice{name, 5, 10, 30, 0, 1, 1, held.lent})},
             {number_of<TellSequence>, bytes_of(SequenceTell{name, 3, 50})},
             {number_of<PopBytes>, bytes_of(SequencePop{name, 0, 0, {}, 4, version})},
+            {number_of<WritePiece>,
+             bytes_of(PieceToPush{name, is_front, version, held.lent, 30, 0, 20})},
+            {number_of<WritePiece>,
+             bytes_of(PieceToPush{name, is_front, version, held.lent, 30, 20, 10})},
             {number_of<CopyContent>, bytes_of(ContentToCopy{name, version, 3, 50, held.lent, 100})},
             {number_of<AdoptBody>, bytes_of(BodyToAdopt{name, version, held.lent, 60, 64})},
         };

@@ -76,7 +76,7 @@ public:
         test::Random random(seed * 8 + number_);
         for (std::uint32_t i = 0; i < operations; ++i) {
             const bool is_front = !is_queue && random.chance(50);
-            switch (random.below(7)) {
+            switch (random.below(8)) {
                 case 0:
                 case 1:
                     push(in, is_front ? ContentEnd::front : ContentEnd::back, 1 + random.below(3));
@@ -103,6 +103,13 @@ public:
                     // User 0, a victim, is no gateway.
                     if (number_ != 0) {
                         replace_body(in);
+                        break;
+                    }
+                    [[fallthrough]];
+                case 6:
+                    if (number_ != 0) {
+                        push_in_pieces(in, is_front ? ContentEnd::front : ContentEnd::back,
+                                       random.chance(50));
                         break;
                     }
                     [[fallthrough]];
@@ -146,6 +153,29 @@ public:
             user_.blocks.free(body.block);
         }
         lent_.store(0, std::memory_order_relaxed);
+    }
+
+    // Pushes two words in pieces, the last ones in reverse order, and gives up where another change
+    // comes between them.
+    void push_in_pieces(BlockNumber in, ContentEnd end, bool replaces_another) {
+        std::string text = next_token();
+        text += next_token();
+        PushPiece piece;
+        piece.end = end;
+        piece.push = number_;
+        piece.version = user_.layout(in, 0, 0).version;
+        piece.total = text.size();
+        piece.replaces_another = replaces_another;
+        Portion portion;
+        for (const std::uint64_t at : {0U, 12U, 6U}) {
+            piece.at = at;
+            piece.source = text.data() + at;
+            piece.bytes = at == 12 ? 4 : 6;
+            if (user_.sequence.push_in_pieces().write(in, piece, portion) != SequenceEffect::done)
+                return;
+        }
+        if (portion.bytes != text.size()) ++tally_.faults;
+        for (const std::uint32_t number : {next_ - 2, next_ - 1}) ++tally_.pushed[number_][number];
     }
 
     // Checks the content at one moment: whole words, none twice, and in a queue each user's words

@@ -143,6 +143,53 @@ TEST_P(SequenceTest, a_pop_removes_nothing_where_there_is_no_room_for_all) {
     destroy(in);
 }
 
+TEST_P(SequenceTest, a_push_in_pieces_takes_effect_with_its_last_piece) {
+    const BlockNumber in = make(0, 32);
+    EXPECT_EQ(user_.push(in, ContentEnd::back, "......content"), SequenceEffect::done);
+    if (has_front()) {
+        EXPECT_EQ(user_.take(in, ContentEnd::front, 6), "......");
+    } else {
+        EXPECT_EQ(user_.erase(in, 0, 6), SequenceEffect::done);
+    }
+    const std::string text = "pushed in pieces, 24 b. ";
+    const auto write = [&](std::uint64_t push, std::uint64_t at, std::uint64_t bytes,
+                           bool replaces_another) {
+        PushPiece piece;
+        piece.end = has_front() ? ContentEnd::front : ContentEnd::back;
+        piece.push = push;
+        piece.version = user_.layout(in, 0, 0).version;
+        piece.total = text.size();
+        piece.at = at;
+        piece.source = text.data() + at;
+        piece.bytes = bytes;
+        piece.replaces_another = replaces_another;
+        Portion portion;
+        const SequenceEffect effect = user_.sequence.push_in_pieces().write(in, piece, portion);
+        if (effect == SequenceEffect::done && portion.bytes == text.size()) {
+            EXPECT_EQ(portion.there, has_front() ? 0U : 7U);
+        }
+        return effect;
+    };
+    EXPECT_EQ(write(1, 5, 5, false), SequenceEffect::changed) << "it has not begun";
+    EXPECT_EQ(write(1, 0, 5, false), SequenceEffect::done);
+    EXPECT_EQ(write(2, 0, 5, false), SequenceEffect::busy);
+    EXPECT_EQ(write(2, 0, 5, true), SequenceEffect::done);
+    EXPECT_EQ(write(1, 5, 5, false), SequenceEffect::changed) << "another push replaced it";
+    EXPECT_EQ(write(2, 10, 14, false), SequenceEffect::done);
+    expect_content(in, "content", "before the last piece");
+    EXPECT_EQ(write(2, 5, 6, false), SequenceEffect::changed) << "more bytes than the push has";
+    EXPECT_EQ(write(2, 5, 5, false), SequenceEffect::done);
+    const std::string whole = has_front() ? text + "content" : "content" + text;
+    expect_content(in, whole, "after the last piece");
+    EXPECT_EQ(write(3, 0, 5, false), SequenceEffect::changed) << "there is no room";
+    EXPECT_EQ(user_.take(in, ContentEnd::back, 31), whole);
+    EXPECT_EQ(write(3, 0, 5, false), SequenceEffect::done);
+    EXPECT_EQ(user_.push(in, ContentEnd::back, "!"), SequenceEffect::done);
+    EXPECT_EQ(write(3, 5, 5, false), SequenceEffect::changed) << "another change came between";
+    expect_content(in, "!", "at last");
+    destroy(in);
+}
+
 TEST_P(SequenceTest, begins_with_zeros_and_room) {
     const BlockNumber in = make(100, 0);
     expect_content(in, std::string(100, '\0'), "made");
