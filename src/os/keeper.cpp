@@ -82,6 +82,7 @@ void wait_for_end_of_either(int child, int parent) noexcept {
 }
 
 [[noreturn]] void keep(int child, int parent) {
+    prctl(PR_SET_PDEATHSIG, SIGCONT);  // if this process is stopped when its parent ends
     close_descriptors();
     wait_for_end_of_either(child, parent);
     const WaitStatus status = wait_for_end(child);

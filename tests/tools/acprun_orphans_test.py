@@ -8,7 +8,7 @@ import select
 import signal
 import time
 
-from support import ACT, MEMBER, WATCHDOG_S, ToolTest, main, marked_processes, stop
+from support import ACT, MEMBER, WATCHDOG_S, ToolTest, main, marked_processes, ready, stop
 
 SEED = int(os.environ.get("TOOLTEST_SEED", random.randrange(2**32)))
 MOMENTS = int(os.environ.get("TOOLTEST_MOMENTS", 25))
@@ -49,6 +49,18 @@ class Killed(ToolTest):
     def test_the_launcher(self):
         for job in self.at_random_moments(lambda job, _: [job.process.pid]):
             job.wait_until_gone()
+
+    def test_the_launcher_while_keepers_are_stopped(self):
+        for options in (("-n", "2"), ("-n", "2", "--nodes", "2")):
+            with self.subTest(options):
+                job = self.start(*options, ACT, "print=ready", "pause")
+                self.assertEqual(job.read_lines(2), ready(2))
+                for pid, name in marked_processes(job.mark).items():
+                    if name == "acp-keeper":
+                        stop(pid)
+                kill(job.process.pid)
+                job.wait_until_gone()
+                job.clean_up()
 
     def test_the_agent(self):
         def agent(job, _):
