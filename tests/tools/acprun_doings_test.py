@@ -4,6 +4,7 @@ which ranks; and its messages about ranks that ended by an error of their own, m
 they did not get."""
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -168,6 +169,22 @@ class Doings(ToolTest):
         result = acprun("-n", "2", "--nodes", "2", "--timeout", "8", RANK, "init", "1:pause", "sync")
         self.assert_fails(result, 124, "ranks 0-1 were still running; the job was ended\n"
                                        r"  rank 0 waits in acp_sync for \d+\.\d s; not there yet: rank 1\n")
+
+    def test_the_timeout_ends_no_rank_before_all_agents_have_answered(self):
+        begin = time.monotonic()
+        job = self.start("-n", "3", "--nodes", "3", "--timeout", "6", RANK, "init", "print=ready", "2:pause", "sync")
+        self.assertEqual(job.read_lines(3), ready(3))
+        self.ask_until(job, "\n  ranks 0-1 wait in acp_sync ")
+        stop(job.agent_of(1))
+        # The agent of rank 1 answers late: rank 0 must not end before, for then rank 1 would wait no longer.
+        rank_0 = os.pidfd_open(job.rank(0))
+        ended = select.select([rank_0], [], [], begin + 8 - time.monotonic())[0]
+        os.close(rank_0)
+        os.kill(job.agent_of(1), signal.SIGCONT)
+        self.assertEqual(ended, [])
+        code, _, error = job.finish()
+        self.assertEqual(code, 124, error)
+        self.assertRegex(error, r"ranks 0-2 were still running; the job was ended\n  ranks 0-1 wait in acp_sync ")
 
     def test_a_job_without_acp_init_is_reported_as_one(self):
         job = self.start("-n", "2", RANK, "print=ready", "pause")

@@ -49,6 +49,19 @@ class Stopped(ToolTest):
         self.check_agent(lambda job: job.agent(), "the agent of .*", "-n", "2")
         self.check_agent(lambda job: job.agent_of(1), "the agent of .*, node 1", "-n", "2", "--nodes", "2")
 
+    def test_each_stopped_agent_is_named_once(self):
+        job = self.start("-n", "2", "--nodes", "2", ACT, "print=ready", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        messages = ""
+        for rank in (0, 1):
+            stop(job.agent_of(rank))
+            messages = self.read_message(job)
+            self.assertRegex(messages, rf"\Aacprun: the agent of .*, node {rank} [^\n]*\n\Z")
+        for rank in (0, 1):
+            os.kill(job.agent_of(rank), signal.SIGCONT)
+        job.send(signal.SIGTERM)
+        self.assertEqual(job.finish(), (143, "", "acprun: ended by SIGTERM\n"))
+
     def test_a_stopped_connection_to_a_host_is_named_while_the_job_runs(self):
         def carrier(job):
             return next(pid for pid, name in marked_processes(job.mark).items() if name == "acp-agent"

@@ -60,9 +60,10 @@ void Agent::obey(const std::string& line) {
         has_told_open_line_ = false;
     } else if (words[0] == "alive?") {
         channel_.send("alive");
-    } else if (words[0] == "timeout") {
+    } else if (words[0] == "running?") {
         tell_doings("0");
         channel_.send("running " + base::rank_ranges(running_ranks()));
+    } else if (words[0] == "timeout") {
         if (fixed_code_ == 0) fixed_code_ = launch::exit_timeout;
         constexpr std::uint64_t grace_ns = 200'000'000;
         end_soon(grace_ns);

@@ -102,7 +102,7 @@ public:
     bool is_cut_off = false;
     bool is_done = false;           // the agent has sent `done`
     bool has_open_line = false;     // the output it wrote last lacks its newline
-    bool has_told_running = false;  // it has answered `timeout`
+    bool has_told_running = false;  // it has answered `running?`
     bool owes_doings = false;       // it has yet to report what its ranks do
     // it was asked for a sign of life and has not answered
     bool owes_sign_of_life = false;

@@ -40,8 +40,8 @@ public:
     void start(std::uint64_t now_ns) noexcept { stops_.start(now_ns); }
 
     // Polls when it is due. Returns the nodes whose agents, or the local processes that carry the
-    // connection to them, were found stopped twice in a row: ranges, or agent::StopWatch::none once
-    // they continue; nullopt when that has not changed.
+    // connection to them, were found stopped twice in a row: ranges, at each poll, or
+    // agent::StopWatch::none once they continue; nullopt when there is nothing to report.
     [[nodiscard]] std::optional<std::string> poll_stopped(std::span<const AgentLink> agents,
                                                           std::uint64_t now_ns);
 

@@ -17,8 +17,8 @@ namespace acp::run {
 
 int Launcher::end() {
     outputs_.abandon();
-    const bool is_timeout_untold = fallback_code_ == launch::exit_timeout && has_given_up_any();
-    if (!still_running_.empty() || is_timeout_untold) tell_running();
+    const bool is_timeout = fallback_code_ == launch::exit_timeout;
+    if (is_timeout && (!still_running_.empty() || has_given_up_any())) tell_running();
     Ended sum;
     for (const AgentLink& agent : agents_) {
         if (!agent.ended) continue;
@@ -107,7 +107,9 @@ void Launcher::tell_awaited(const std::vector<std::uint32_t>& nodes) {
 void Launcher::tell_stopped_agents() {
     const auto news = end_watch_.poll_stopped(agents_, os::now_ns());
     if (!news || options_.is_quiet || is_ending_) return;
-    for (const std::uint32_t node : base::ranks_from(*news)) {
+    const std::vector<std::uint32_t> told = std::exchange(stopped_agents_, base::ranks_from(*news));
+    for (const std::uint32_t node : stopped_agents_) {
+        if (std::find(told.begin(), told.end(), node) != told.end()) continue;
         const AgentLink& agent = agents_[node];
         const std::string pid = std::to_string(agent.local_process());
         std::string text =

@@ -172,11 +172,13 @@ void Launcher::hear_running(std::uint32_t node, std::string_view ranges) {
 // The answers are complete when each agent that still runs has answered; agents that are gone
 // cannot answer.
 void Launcher::settle_running() {
-    if (fallback_code_ != launch::exit_timeout) return;
+    if (!is_time_over_ || has_told_running_) return;
     const auto owes_answer = [](const AgentLink& agent) {
         return agent.is_running() && !agent.is_cut_off && !agent.has_told_running;
     };
-    if (std::none_of(agents_.begin(), agents_.end(), owes_answer)) tell_running();
+    if (std::any_of(agents_.begin(), agents_.end(), owes_answer)) return;
+    tell_running();
+    if (fallback_code_ == 0) end_for_timeout();
 }
 
 void Launcher::tell_running() {

@@ -106,7 +106,22 @@ void Launcher::on_time() {
         os::signal_children(SIGKILL);  // an agent does not answer
         return;
     }
+    if (!is_time_over_ && have_ranks_started()) return ask_what_runs();
+    end_for_timeout();
+}
+
+// Agents end their ranks only when all have answered: a rank whose partner on another node has
+// ended no longer does what it did.
+void Launcher::ask_what_runs() {
+    is_time_over_ = true;
     roll_call_.give_up();
+    send_all("running?");
+    deadline_ns_ = os::now_ns() + answer_ns;
+    settle_running();
+}
+
+void Launcher::end_for_timeout() {
+    is_time_over_ = true;
     end_all("timeout");
     expect_end(launch::exit_timeout);
 }

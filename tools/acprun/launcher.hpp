@@ -73,6 +73,8 @@ private:
     bool end_open_line();
     void loop();
     void on_time();
+    void ask_what_runs();
+    void end_for_timeout();
     void expect_end(int fallback_code);
     void on_signals();
     void on_signal(int signal);
@@ -157,9 +159,12 @@ private:
     std::optional<int> cause_code_;
     // ranks that ended without an error and without acp_init, in order of arrival
     std::vector<NodeFailure> unjoined_;
+    bool is_time_over_ = false;                 // the time of --timeout has passed
     std::vector<std::uint32_t> still_running_;  // ranks that still ran at the timeout
     bool has_told_running_ = false;
     bool has_told_stopped_ = false;  // that stopped ranks alone keep the job alive was printed
+    // the nodes whose agents were reported as stopped, and still are
+    std::vector<std::uint32_t> stopped_agents_;
     RollCall roll_call_;
     std::vector<std::string> told_notes_;
 };
