@@ -16,6 +16,7 @@
 #include "data/remote_call.hpp"
 
 #include "allocator/heap_operations.hpp"
+#include "allocator/heap_size_text.hpp"
 
 namespace acp::data {
 
@@ -55,10 +56,8 @@ Allocator::~Allocator() {
 }
 
 Status Allocator::no_heaps() const {
-    return {
-        Code::unsupported,
-        "this job has no heaps: it was started with ACP_HEAP_SIZE=0 or acprun --heap-size 0, or "
-        "little memory was free"};
+    return {Code::unsupported,
+            "this job has no heaps: " + allocator::heap_size_text(space_.segment())};
 }
 
 // nullptr: the process is of another node.

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
+#include "node/heap_limit.hpp"
 #include "team/collectives.hpp"
 
 #include "pages/allocated_pages.hpp"
@@ -38,6 +40,7 @@ struct Offer {
     std::uint64_t places = 0;  // a bit for each place that is free
     std::uint64_t code = 0;    // why the rank failed; 0: it did not
     GlobalAddress block = 0;   // a leader's; 0: the heaps of its node have no room
+    std::uint64_t left = 0;    // then: the bytes that the emptiest heap of the node has left
 };
 
 std::string hexadecimal(std::uintptr_t number) {
@@ -103,6 +106,8 @@ private:
                     "the descriptor of the node segment is not there any more: a program that "
                     "closes descriptors must leave those it did not open"};
         }
+        if (layout_.bytes > segment_.shape().heap_bytes && segment_.shape().heap_bytes != 0)
+            return too_large();
         if (Status status = find_places(); !status.is_ok()) return status;
         return members_.is_leader() ? allocate() : Status();
     }
@@ -143,6 +148,10 @@ private:
                 return {};
             }
             if (block.failure().code() != Code::memory) return std::move(block).failure();
+            const auto usage = allocator_.usage(members_.process(rank));
+            if (!usage.is_ok()) continue;
+            const std::uint64_t used = usage.value().unit_bytes;
+            own_.left = std::max(own_.left, usage.value().limit_bytes - used);
         }
         return {};  // verdict() has the words
     }
@@ -175,13 +184,39 @@ private:
         return {};
     }
 
+    // "8192 bytes of shared pages take 8192 bytes of one heap of each node"
+    [[nodiscard]] std::string need() const {
+        return base::in_bytes(plan_.bytes) + " of shared pages take " +
+               base::in_bytes(layout_.bytes) + " of one heap of each node";
+    }
+
+    // What decided the size of the heaps, and the remedy.
+    [[nodiscard]] std::string remedy() const {
+        const node::Shape& shape = segment_.shape();
+        const auto bound = static_cast<node::HeapBound>(shape.heap_bound);
+        if (layout_.bytes > node::heap_bytes_max) {
+            return "; no heap may have more than " + base::in_bytes(node::heap_bytes_max);
+        }
+        if (bound == node::HeapBound::configured)
+            return "; enlarge the heaps by --heap-size or ACP_HEAP_SIZE";
+        return "; " + node::text_of(bound);
+    }
+
+    // On all ranks alike.
+    [[nodiscard]] Status too_large() const {
+        return {Code::memory, need() + ", but on node 0 (rank " +
+                                  std::to_string(members_.leader(0)) +
+                                  " and others) and on all others a heap has " +
+                                  base::in_bytes(segment_.shape().heap_bytes) + remedy()};
+    }
+
     Status no_room(std::uint32_t node) const {
+        const std::uint32_t leader = members_.leader(node);
         return {Code::memory,
-                std::to_string(plan_.bytes) + " bytes of shared pages take " +
-                    std::to_string(layout_.bytes) +
-                    " bytes of one heap of each node, which no heap of node " +
-                    std::to_string(node) + " (rank " + std::to_string(members_.leader(node)) +
-                    " and others) has left; enlarge the heaps by --heap-size or ACP_HEAP_SIZE"};
+                need() + ", which no heap of node " + std::to_string(node) + " (rank " +
+                    std::to_string(leader) + " and others) has in one piece: of " +
+                    base::in_bytes(segment_.shape().heap_bytes) + " the emptiest has " +
+                    base::in_bytes(offers_[leader].left) + " left" + remedy()};
     }
 
     [[nodiscard]] std::uint64_t window_bytes() const noexcept { return pages_ * pages::page_bytes; }

@@ -88,6 +88,7 @@ Taken take(LaunchPlan& plan, std::string_view name, std::string_view value) {
     if (name == "first") return take_list(plan.first_process, value);
     if (name == "machine") return take_number(plan.machine_procs, value);
     if (name == "heap") return take_long(plan.heap_bytes, value);
+    if (name == "heap-bound") return take_number(plan.heap_bound, value);
     if (name == "cipher") return take_number(plan.cipher, value);
     if (name == "job") return take_long(plan.job_id, value);
     if (name == "netns") return take_flag(plan.is_netns, value);
@@ -173,6 +174,7 @@ std::string to_bytes(const LaunchPlan& plan) {
     append(bytes, "machine", std::to_string(plan.machine_procs));
     append(bytes, "job", std::to_string(plan.job_id));
     append(bytes, "heap", std::to_string(plan.heap_bytes));
+    append(bytes, "heap-bound", std::to_string(plan.heap_bound));
     append(bytes, "cipher", std::to_string(plan.cipher));
     append(bytes, "addresses", plan.addresses);
     append(bytes, "networks", plan.networks);

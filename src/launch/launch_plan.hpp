@@ -13,7 +13,7 @@
 
 namespace acp::launch {
 
-inline constexpr std::uint32_t launch_plan_version = 6;   // launcher and agent must agree
+inline constexpr std::uint32_t launch_plan_version = 7;   // launcher and agent must agree
 inline constexpr std::size_t launch_programs_max = 1024;  // most programs of a job
 
 // A program, and the number of ranks that run it: those after the ranks of the program before it.
@@ -32,6 +32,7 @@ struct LaunchPlan {
     std::uint32_t machine_procs = 0;
     std::uint64_t job_id = 0;      // random, the same on all nodes
     std::uint64_t heap_bytes = 0;  // the most bytes of each rank's heap, equal on all nodes
+    std::uint32_t heap_bound = 0;  // what decided heap_bytes: a node::HeapBound
     std::uint32_t cipher = 0;      // between nodes, the same on all: a crypto::CipherWish, resolved
     // addresses of this node's gateway, one per rail, a blank between; "" = those of the machine's
     // interfaces

@@ -199,6 +199,15 @@ static_assert(offsetof(Slot, door) == 64ULL * 4 && offsetof(Slot, rung) == 64ULL
               offsetof(Slot, outcome) == 64ULL * 8 && offsetof(Slot, word_sleepers) == 64ULL * 9 &&
               offsetof(Slot, attach_commands) == 64ULL * 10);
 
+// What decided the size of the heaps (node/heap_limit.hpp).
+enum class HeapBound : std::uint32_t {
+    configured,     // ACP_HEAP_SIZE
+    memory,         // the free memory of the machine or of the cgroup
+    address_space,  // RLIMIT_AS
+    file_size,      // RLIMIT_FSIZE
+    addresses       // the address layout of so many processes
+};
+
 // Constants of the node. Writer: the segment's maker, before another process maps it.
 struct Shape {
     std::uint64_t layout_hash = 0;  // layout_hash() of the maker's build: all processes must agree
@@ -222,7 +231,8 @@ struct Shape {
     std::uint32_t is_network_named = 0;  // acprun --net or --netns
     // How long a node may be silent before it is given up, for messages: ACP_PEER_TIMEOUT
     std::uint32_t peer_timeout_ms = 10'000;
-    Claims claims = {};  // set by Segment::create
+    std::uint32_t heap_bound = 0;  // a HeapBound: what decided heap_bytes
+    Claims claims = {};            // set by Segment::create
 };
 
 // The data that a meeting of all nodes gathers from the processes, besides their arrival.

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/config.hpp"
+#include "node/control.hpp"
 #include "os/limits.hpp"
 
 namespace acp::node {
@@ -27,13 +29,31 @@ struct HeapRoom {
 // The limits of this process now.
 [[nodiscard]] HeapRoom heap_room();
 
+// The size of each heap of a job, and what has decided it.
+struct HeapSize {
+    std::uint64_t bytes = 0;
+    HeapBound bound = HeapBound::configured;
+};
+
 // The configured size, rounded up to whole areas; or else half of the machine's free memory,
 // divided among its processes, within the limits of the system and of the job's address layout.
 //   procs          of the job: 1 or more
 //   machine_procs  the most of them on one machine
-[[nodiscard]] std::uint64_t heap_bytes_for(const base::Config& config,
-                                           std::uint32_t procs,
-                                           std::uint32_t machine_procs,
-                                           const HeapRoom& room = heap_room());
+[[nodiscard]] HeapSize heap_size_for(const base::Config& config,
+                                     std::uint32_t procs,
+                                     std::uint32_t machine_procs,
+                                     const HeapRoom& room = heap_room());
+
+[[nodiscard]] inline std::uint64_t heap_bytes_for(const base::Config& config,
+                                                  std::uint32_t procs,
+                                                  std::uint32_t machine_procs,
+                                                  const HeapRoom& room = heap_room()) {
+    return heap_size_for(config, procs, machine_procs, room).bytes;
+}
+
+// What decided the size of a job's heaps, and the remedy, for messages about heaps that are too
+// small: "the limit on the size of files (RLIMIT_FSIZE, ulimit -f) of acprun decided their size:
+// raise it".
+[[nodiscard]] std::string text_of(HeapBound bound);
 
 }  // namespace acp::node

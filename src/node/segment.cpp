@@ -140,6 +140,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Shape, has_own_gateways),
     offsetof(Shape, cipher),
     offsetof(Shape, peer_timeout_ms),
+    offsetof(Shape, heap_bound),
     sizeof(Claims),
     offsetof(memory::TableEntry, start),
     offsetof(memory::TableEntry, base),
@@ -254,7 +255,9 @@ Shape shape_for(const base::Config& config, std::uint32_t procs) {
     shape.local_procs = procs;
     shape.machine_procs = procs;
     shape.starter_bytes = config.starter_bytes;
-    shape.heap_bytes = heap_bytes_for(config, procs, procs);
+    const HeapSize heap = heap_size_for(config, procs, procs);
+    shape.heap_bytes = heap.bytes;
+    shape.heap_bound = static_cast<std::uint32_t>(heap.bound);
     shape.mailbox_kind = static_cast<std::uint32_t>(config.mailbox);
     shape.intranode = static_cast<std::uint32_t>(config.intranode);
     const bool is_udp = config.intranode == base::IntraNode::udp;

@@ -407,8 +407,10 @@ TEST_F(DsmLifeTest, sizes_out_of_range_are_refused) {
     expect_error(ACP_ERR_ARGUMENT, {"acp_init_dsm", "0 bytes"});
     EXPECT_EQ(acp_init_dsm(~std::size_t{0}), -1);
     expect_error(ACP_ERR_ARGUMENT, {"acp_init_dsm"});
+    EXPECT_EQ(acp_init_dsm(std::size_t{1} << 38), -1);
+    expect_error(ACP_ERR_MEMORY, {"acp_init_dsm", "node 0", "274877906944", "--heap-size"});
     EXPECT_EQ(acp_init_dsm(std::size_t{1} << 40), -1);
-    expect_error(ACP_ERR_MEMORY, {"acp_init_dsm", "node 0", "1099511627776", "--heap-size"});
+    expect_error(ACP_ERR_MEMORY, {"acp_init_dsm", "node 0", "1099511627776"});
 }
 
 TEST_F(DsmLifeTest, different_sizes_are_refused_on_all_ranks) {

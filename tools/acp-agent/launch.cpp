@@ -122,6 +122,7 @@ Status Agent::make_segment() {
     shape.machine_procs = plan_.machine_procs != 0 ? plan_.machine_procs : plan_.local_procs();
     shape.starter_bytes = config_.starter_bytes;
     shape.heap_bytes = plan_.heap_bytes;
+    shape.heap_bound = plan_.heap_bound;
     shape.mailbox_kind = static_cast<std::uint32_t>(config_.mailbox);
     shape.peer_timeout_ms = static_cast<std::uint32_t>(config_.peer_timeout_ns / 1'000'000);
     shape.intranode = static_cast<std::uint32_t>(config_.intranode);

@@ -171,8 +171,10 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
         planned.warnings.push_back("ACP_FAULT=" + fault +
                                    " does nothing in a job on one node; --nodes 2 emulates two");
     }
-    plan.heap_bytes =
-        node::heap_bytes_for(parsed.value().config, plan.procs, most_on_a_machine(planned));
+    const node::HeapSize heap =
+        node::heap_size_for(parsed.value().config, plan.procs, most_on_a_machine(planned));
+    plan.heap_bytes = heap.bytes;
+    plan.heap_bound = static_cast<std::uint32_t>(heap.bound);
     planned.hang_timeout_ns = parsed.value().config.hang_timeout_ns;
     plan.cipher = static_cast<std::uint32_t>(
         crypto::resolve(static_cast<crypto::CipherWish>(parsed.value().config.cipher)));

@@ -22,6 +22,7 @@ LaunchPlan full_plan() {
     plan.machine_procs = 700;
     plan.job_id = 0xfedcba9876543210ULL;
     plan.heap_bytes = 5ULL << 40U;
+    plan.heap_bound = 3;
     plan.cipher = 2;
     plan.addresses = "127.0.1.2";
     plan.networks = "10.0.0.0/8,!eth0";
@@ -51,6 +52,7 @@ TEST(LaunchPlanTest, arrives_as_it_was_sent) {
     EXPECT_EQ(plan.machine_procs, sent.machine_procs);
     EXPECT_EQ(plan.job_id, sent.job_id);
     EXPECT_EQ(plan.heap_bytes, sent.heap_bytes);
+    EXPECT_EQ(plan.heap_bound, sent.heap_bound);
     EXPECT_EQ(plan.cipher, sent.cipher);
     EXPECT_EQ(plan.addresses, sent.addresses);
     EXPECT_EQ(plan.networks, sent.networks);
