@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/access.h>: acp_wait_word.
 #include <bit>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,12 +23,19 @@ using base::Code;
 using base::Status;
 using node::WordComparison;
 
-constexpr int index_of(acp_word_comparison_t comparison) noexcept {
-    return static_cast<int>(comparison) - static_cast<int>(ACP_WORD_EQUAL);
+// Of any number that a C program may pass as acp_word_comparison_t.
+constexpr std::optional<WordComparison> comparison_of(int number) noexcept {
+    if (number < ACP_WORD_EQUAL || number > ACP_WORD_GREATER_EQUAL) return std::nullopt;
+    return static_cast<WordComparison>(number - ACP_WORD_EQUAL);
 }
 
-static_assert(index_of(ACP_WORD_LESS) == static_cast<int>(WordComparison::less));
-static_assert(index_of(ACP_WORD_GREATER_EQUAL) == static_cast<int>(WordComparison::greater_equal));
+static_assert(ACP_WORD_GREATER_EQUAL - ACP_WORD_EQUAL + 1 == node::word_comparison_count);
+static_assert(comparison_of(ACP_WORD_EQUAL) == WordComparison::equal);
+static_assert(comparison_of(ACP_WORD_LESS) == WordComparison::less);
+static_assert(comparison_of(ACP_WORD_GREATER_EQUAL) == WordComparison::greater_equal);
+// A constant expression: no overflow.
+static_assert(!comparison_of(std::numeric_limits<int>::min()));
+static_assert(!comparison_of(std::numeric_limits<int>::max()));
 
 // With ACP_CHECK a wait of this length is reported.
 constexpr std::int64_t long_wait_ns = 2'000'000'000;
@@ -51,16 +60,19 @@ base::Result<gma::AwaitedWord> word_of(const volatile void* place,
         return Status(Code::alignment, "acp_wait_word: the word of " + base::in_bytes(bytes) +
                                            " at " + base::hex(address) + " is not aligned");
     }
-    const int index = index_of(comparison);
-    if (index < 0 || index >= node::word_comparison_count) {
-        return refuse("there is no comparison " + std::to_string(static_cast<int>(comparison)));
+    const int number = static_cast<int>(comparison);
+    const std::optional<WordComparison> known = comparison_of(number);
+    if (!known) {
+        return refuse(
+            "comparison is " + std::to_string(number) + ", and is one of ACP_WORD_EQUAL (" +
+            std::to_string(static_cast<int>(ACP_WORD_EQUAL)) + ") to ACP_WORD_GREATER_EQUAL (" +
+            std::to_string(static_cast<int>(ACP_WORD_GREATER_EQUAL)) + ")");
     }
     if (bytes < sizeof value && value >> (8 * bytes) != 0) {
         return refuse("the value " + std::to_string(value) + " does not fit a word of " +
                       base::in_bytes(bytes));
     }
-    return gma::AwaitedWord{place, static_cast<std::uint32_t>(bytes),
-                            static_cast<WordComparison>(index), value};
+    return gma::AwaitedWord{place, static_cast<std::uint32_t>(bytes), *known, value};
 }
 
 Status wait(const gma::AwaitedWord& word, std::int64_t timeout_ns) {

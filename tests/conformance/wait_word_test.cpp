@@ -180,6 +180,15 @@ TEST_F(WaitWord, refuses_what_is_no_word_no_comparison_and_no_value_of_it) {
     }
     EXPECT_EQ(acp_wait_word(askew, 4, ACP_WORD_EQUAL, 0, 0), ACP_ERR_ALIGNMENT);
     EXPECT_EQ(acp_wait_word(&word, 1, ACP_WORD_EQUAL, 256, 0), ACP_ERR_ARGUMENT);
+    for (const int number : {std::numeric_limits<int>::min(), -1, ACP_WORD_EQUAL - 1,
+                             ACP_WORD_GREATER_EQUAL + 1, std::numeric_limits<int>::max()}) {
+        acp_word_comparison_t none = ACP_WORD_EQUAL;
+        static_assert(sizeof none == sizeof number);
+        std::memcpy(&none, &number, sizeof none);  // as a C program may pass it
+        EXPECT_EQ(acp_wait_word(&word, 8, none, 0, 0), ACP_ERR_ARGUMENT);
+        expect_error(ACP_ERR_ARGUMENT,
+                     {"acp_wait_word", "comparison is " + std::to_string(number)});
+    }
     EXPECT_EQ(acp_wait_word(&word, 8, static_cast<acp_word_comparison_t>(0), 0, 0),
               ACP_ERR_ARGUMENT);
     EXPECT_EQ(acp_wait_word(&word, 8, ACP_WORD_EQUAL, 0, 0), ACP_OK);
