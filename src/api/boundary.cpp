@@ -95,8 +95,15 @@ void tell(const char* call, const base::Status& failure, bool is_fatal) noexcept
 }
 
 void refuse(const char* call, bool is_fatal) noexcept {
+    const os::CancellationHold cancellation;
+    std::string by;
+    try {
+        by = " by " + own_name();
+    } catch (const std::exception&) {  // no memory: the reason alone
+        by.clear();
+    }
     std::array<char, 512> text{};
-    const base::Code code = library().life.explain(call, text);
+    const base::Code code = library().life.explain(call, by.c_str(), text);
     last_error().set(code, text.data());
     if (is_fatal) end_if_fatal();
 }

@@ -115,7 +115,7 @@ ReasonText Life::reason() const noexcept {
     return text;
 }
 
-base::Code Life::explain(const char* call, std::span<char> into) const noexcept {
+base::Code Life::explain(const char* call, const char* by, std::span<char> into) const noexcept {
     char* text = into.data();
     const std::size_t room = into.size();
     const LifeState now = state();
@@ -123,34 +123,34 @@ base::Code Life::explain(const char* call, std::span<char> into) const noexcept 
     if (is_init && (now == in_use || now == meeting)) {
         std::snprintf(
             text, room,
-            "acp_init: this process has joined already; acp_init is called once per epoch");
+            "acp_init%s: this process has joined already; acp_init is called once per epoch", by);
         return base::Code::state;
     }
     switch (now) {
         case not_initialised:
             if (reason()[0] == '\0') {
                 std::snprintf(text, room,
-                              "%s before acp_init: call that first, and look at what it returns",
-                              call);
+                              "%s%s before acp_init: call that first, and look at what it returns",
+                              call, by);
             } else {
-                std::snprintf(text, room, "%s after an acp_init that failed (%s)", call,
+                std::snprintf(text, room, "%s%s after an acp_init that failed (%s)", call, by,
                               reason().data());
             }
             return base::Code::state;
         case over:
-            std::snprintf(text, room, "%s after acp_finalize", call);
+            std::snprintf(text, room, "%s%s after acp_finalize", call, by);
             return base::Code::state;
         case given_up:
             std::snprintf(text, room,
-                          "%s after the job was given up; only acp_finalize and acp_init may be "
+                          "%s%s after the job was given up; only acp_finalize and acp_init may be "
                           "called now. %s",
-                          call, reason().data());
+                          call, by, reason().data());
             return reason_code();
         case forked:
             std::snprintf(text, room,
-                          "%s in a forked child (process %d): it is no rank of the job and may "
+                          "%s%s in a forked child (process %d): it is no rank of the job and may "
                           "only exec or _exit",
-                          call, os::own_pid());
+                          call, by, os::own_pid());
             return base::Code::forked;
         case in_use:  // another thread has changed it back since
         case joining:
@@ -159,10 +159,11 @@ base::Code Life::explain(const char* call, std::span<char> into) const noexcept 
         case leaving:
             break;
     }
-    std::snprintf(text, room,
-                  "%s while %s is under way in this process: one thread at a time makes collective "
-                  "calls",
-                  call, busy_call(now));
+    std::snprintf(
+        text, room,
+        "%s%s while %s is under way in this process: one thread at a time makes collective "
+        "calls",
+        call, by, busy_call(now));
     return base::Code::state;
 }
 

@@ -96,9 +96,10 @@ public:
     }
 
     // Why a call cannot be made in the present state. Allocates nothing.
+    //   by    who calls, " by rank 2 on host"; "" if there is no memory for that
     //   into  at least 128 bytes; gets a text that ends with 0
     // Returns its code: state, forked, or that of the reset that failed.
-    base::Code explain(const char* call, std::span<char> into) const noexcept;
+    base::Code explain(const char* call, const char* by, std::span<char> into) const noexcept;
 
 private:
     std::atomic<LifeState> state_{LifeState::not_initialised};

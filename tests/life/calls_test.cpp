@@ -14,20 +14,22 @@ const std::vector<std::string> by_default = {"ACP_REPORT=0"};
 TEST_F(CallsTest, end_the_process_before_init) {
     const JobResult result = probe({"before_init"}, 0, by_default);
     expect_fine(result);
-    expect_said(result, {"acp: process ", "acp_rank before acp_init", "ACP_ON_ERROR=return"});
+    expect_said(result, {"acp: acp_rank by process ", " before acp_init: call that first",
+                         "ACP_ON_ERROR=return"});
 }
 
 TEST_F(CallsTest, end_the_process_after_finalize) {
     const JobResult result = probe({"after_finalize"}, 0, fatal);
     expect_fine(result);
-    expect_said(result, {"acp: rank 0 on ", "acp_sync after acp_finalize"});
+    expect_said(result, {"acp: acp_sync by rank 0 on ", " after acp_finalize"});
 }
 
 TEST_F(CallsTest, end_a_forked_child) {
     for (const int ranks : {0, 2}) {
         const JobResult result = probe({"forked"}, ranks, by_default);
         expect_fine(result);
-        expect_said(result, {"acp_sync in a forked child (process ", "may only exec or _exit"});
+        expect_said(result, {"acp: acp_sync by process ", " in a forked child (process ",
+                             "may only exec or _exit"});
     }
 }
 

@@ -191,8 +191,10 @@ void two_threads_in_sync() {
             return;
         }
         check(acp_errno() == ACP_ERR_STATE, "a second thread in acp_sync");
-        check(std::strstr(acp_error_message(), "acp_sync while acp_sync is under way") != nullptr,
-              "the message names the call");
+        const std::string message = acp_error_message();
+        check(message.starts_with("acp_sync by rank " + std::to_string(acp_rank()) + " on ") &&
+                  message.find(" while acp_sync is under way") != std::string::npos,
+              "the message names the call and the rank");
         const acp_ga_t own = acp_query_starter_ga(0);
         check(acp_wait(acp_copy(own + 64, own + 72, 8, now), -1) == ACP_OK,
               "other calls may be made meanwhile");

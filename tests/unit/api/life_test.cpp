@@ -4,6 +4,7 @@
 #include "api/life.hpp"
 
 #include <array>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
@@ -103,14 +104,21 @@ TEST(LifeTest, may_be_used_between_init_and_finalize_also_during_a_barrier) {
 
 std::string explained(const Life& life, base::Code code, const char* call = "acp_rank") {
     std::array<char, 512> text{};
-    EXPECT_EQ(life.explain(call, text), code);
-    return text.data();
+    EXPECT_EQ(life.explain(call, " by rank 3 on host", text), code);
+    const std::string told = text.data();
+    EXPECT_TRUE(told.starts_with(call + std::string(" by rank 3 on host"))) << told;
+    std::array<char, 512> without_name{};
+    EXPECT_EQ(life.explain(call, "", without_name), code);
+    EXPECT_TRUE(told.size() == text.size() - 1 ||
+                told == call + std::string(" by rank 3 on host") +
+                            std::string(without_name.data()).substr(std::strlen(call)));
+    return told;
 }
 
 TEST(LifeTest, gives_the_reason_for_a_refused_call) {
     const auto said = [](LifeState state) { return explained(*life_in(state), base::Code::state); };
-    EXPECT_EQ(said(not_initialised).rfind("acp_rank before acp_init", 0), 0U);
-    EXPECT_EQ(said(over), "acp_rank after acp_finalize");
+    EXPECT_TRUE(said(not_initialised).starts_with("acp_rank by rank 3 on host before acp_init"));
+    EXPECT_EQ(said(over), "acp_rank by rank 3 on host after acp_finalize");
     EXPECT_NE(said(joining).find("while acp_init is under way in this process"), std::string::npos);
     EXPECT_NE(said(meeting).find("acp_sync is under way"), std::string::npos);
     EXPECT_NE(said(resetting).find("acp_reset is under way"), std::string::npos);
