@@ -28,6 +28,10 @@ public:
     // failure.
     virtual bool put(Place place, std::uint32_t number) = 0;
 
+    // Erases all elements. False: the call failed with ACP_ERR_MEMORY, and compare() finds all of
+    // them. Throws Mismatch at any other failure.
+    virtual bool clear() = 0;
+
     // Erases about every second element.
     virtual void thin_out() = 0;
 

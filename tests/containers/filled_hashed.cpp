@@ -19,6 +19,7 @@ struct OfMap {
     static constexpr auto begin = acp_begin_map;
     static constexpr auto scan = acp_scan_map;
     static constexpr auto size = acp_size_map;
+    static constexpr auto clear = acp_clear_map;
     static constexpr bool has_values = true;
 
     static std::string key(std::uint32_t number, std::size_t) { return content_of(number, 8); }
@@ -49,6 +50,7 @@ struct OfMultimap {
     static constexpr auto begin = acp_begin_multimap;
     static constexpr auto scan = acp_scan_multimap;
     static constexpr auto size = acp_size_multimap;
+    static constexpr auto clear = acp_clear_multimap;
     static constexpr bool has_values = true;
 
     static std::string key(std::uint32_t number, std::size_t) { return content_of(number / 4, 8); }
@@ -75,6 +77,7 @@ struct OfSet {
     static constexpr auto begin = acp_begin_set;
     static constexpr auto scan = acp_scan_set;
     static constexpr auto size = acp_size_set;
+    static constexpr auto clear = acp_clear_set;
     static constexpr bool has_values = false;
 
     static std::string key(std::uint32_t number, std::size_t bytes) {
@@ -103,6 +106,7 @@ struct OfMultiset {
     static constexpr auto begin = acp_begin_multiset;
     static constexpr auto scan = acp_scan_multiset;
     static constexpr auto size = acp_size_multiset;
+    static constexpr auto clear = acp_clear_multiset;
     static constexpr bool has_values = false;
 
     static std::string key(std::uint32_t number, std::size_t bytes) {
@@ -137,6 +141,12 @@ public:
         const std::string value = value_of(number);
         if (!is_done(Of::put(handle_, place, key, value), "insert")) return false;
         entries_.emplace(key, value);
+        return true;
+    }
+
+    bool clear() override {
+        if (!is_done(Of::clear(handle_) == 0, "clear")) return false;
+        entries_.clear();
         return true;
     }
 

@@ -43,6 +43,14 @@ public:
         return true;
     }
 
+    bool clear() override {
+        if (!is_done(acp_clear_list(list_) == 0, "acp_clear_list")) return false;
+        numbers_.clear();
+        middle_ = acp_end_list(list_);
+        middle_number_ = numbers_.end();
+        return true;
+    }
+
     void thin_out() override {
         acp_list_it_t it = acp_begin_list(list_);
         for (auto number = numbers_.begin(); number != numbers_.end();) {
@@ -95,6 +103,7 @@ struct OfVector {
     static constexpr auto pop_back = acp_pop_back_vector;
     static constexpr auto read = acp_read_vector;
     static constexpr auto size = acp_size_vector;
+    static constexpr auto clear = acp_clear_vector;
 
     static int push_front(Handle vector, const void* bytes, std::size_t count) {
         return insert({vector, 0}, bytes, count).vector.ga != ACP_GA_NULL ? 0 : -1;
@@ -111,6 +120,7 @@ struct OfDeque {
     static constexpr auto pop_back = acp_pop_back_deque;
     static constexpr auto read = acp_read_deque;
     static constexpr auto size = acp_size_deque;
+    static constexpr auto clear = acp_clear_deque;
 };
 
 // Elements of one size, contiguous.
@@ -141,6 +151,13 @@ public:
         } else {
             back_.insert(back_.begin() + static_cast<std::ptrdiff_t>(at - front_.size()), number);
         }
+        return true;
+    }
+
+    bool clear() override {
+        if (!is_done(Of::clear(handle_) == 0, "clear")) return false;
+        front_.clear();
+        back_.clear();
         return true;
     }
 

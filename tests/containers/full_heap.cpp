@@ -192,6 +192,7 @@ private:
             if (one.order == together) meet();
             grow(one, all);
             look_at_full(heap, all);
+            if (orders[one.order] != std::string_view("refill")) clear(all);
             heap.free_rest();
             if (orders[one.order] == std::string_view("refill")) refill(all);
             heap.free_all();
@@ -241,6 +242,14 @@ private:
             for (const Place place : {Place::back, Place::front, Place::middle})
                 (void)filled->put(place, next_++);
             look_alive();
+            filled->compare();
+        }
+    }
+
+    // Clears containers while the heap is full: each is empty then, or as it was.
+    static void clear(const std::vector<std::unique_ptr<Filled>>& all) {
+        for (const auto& filled : all) {
+            (void)filled->clear();
             filled->compare();
         }
     }
