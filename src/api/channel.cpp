@@ -248,9 +248,13 @@ size_t acp_wait_ch(acp_request_t request) {
 
 int acp_waitall_ch(const acp_request_t* requests, int count, size_t* sizes) {
     return api::run<Gravity::misuse_ends>("acp_waitall_ch", -1, [&]() -> Result<int> {
-        if (count < 0 || (requests == nullptr && count != 0)) {
-            return Status(Code::argument, "acp_waitall_ch: " + std::to_string(count) +
-                                              " requests at NULL or fewer than 0");
+        if (count < 0) {
+            return Status(Code::argument,
+                          "count is " + std::to_string(count) + ": it is 0 or more");
+        }
+        if (requests == nullptr && count != 0) {
+            return Status(Code::argument,
+                          "requests is NULL, and count is " + std::to_string(count));
         }
         Status first;
         for (int i = 0; i < count; ++i) {

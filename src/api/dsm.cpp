@@ -130,8 +130,8 @@ acp_ga_t acp_query_ga_dsm(const void* address) {
 int acp_query_stats_dsm(acp_stats_dsm_t* stats, size_t size) {
     return api::run_team_call("acp_query_stats_dsm", [&] {
         return with_pages([&](const SharedPages& pages) -> Status {
-            if (stats == nullptr || size == 0)
-                return {Code::argument, "stats is NULL, or its size 0"};
+            if (stats == nullptr) return {Code::argument, "stats is NULL"};
+            if (size == 0) return {Code::argument, "the size of stats is 0"};
             const acp_stats_dsm_t now = stats_of(pages);
             std::memset(stats, 0, size);
             std::memcpy(stats, &now, std::min(size, sizeof now));

@@ -59,10 +59,13 @@ int add_to(const char* call, acp_pattern_t pattern, const Add& add) noexcept {
 }
 
 Result<exchange::GridShape> shape_of(const acp_grid_t* grid) {
-    if (grid == nullptr || grid->members == nullptr || grid->points == nullptr ||
-        grid->halo == nullptr) {
-        return Status(base::Code::argument, "grid, or one of its lists, is NULL");
-    }
+    if (grid == nullptr) return Status(base::Code::argument, "grid is NULL");
+    const char* const null = grid->members == nullptr  ? "members"
+                             : grid->points == nullptr ? "points"
+                             : grid->halo == nullptr   ? "halo"
+                                                       : nullptr;
+    if (null != nullptr)
+        return Status(base::Code::argument, std::string("the grid's list ") + null + " is NULL");
     const int most = static_cast<int>(exchange::grid_dimensions_max);
     if (grid->dimensions < 1 || grid->dimensions > most || grid->reach < 1) {
         return Status(base::Code::argument, "dimensions is " + std::to_string(grid->dimensions) +
@@ -76,7 +79,8 @@ Result<exchange::GridShape> shape_of(const acp_grid_t* grid) {
     for (int d = 0; d < grid->dimensions; ++d) {
         if (grid->members[d] < 1) {
             return Status(base::Code::argument, "dimension " + std::to_string(d) + " has " +
-                                                    std::to_string(grid->members[d]) + " members");
+                                                    std::to_string(grid->members[d]) +
+                                                    " members: it has 1 or more");
         }
         shape.axes.push_back({static_cast<std::uint32_t>(grid->members[d]),
                               grid->periodic != nullptr && grid->periodic[d] != 0, grid->points[d],
@@ -87,12 +91,19 @@ Result<exchange::GridShape> shape_of(const acp_grid_t* grid) {
 
 Result<std::vector<NeighbourPiece>> pieces_of(const char* name, const acp_neighbours_t* list) {
     if (list != nullptr && list->count < 0) {
-        return Status(base::Code::argument,
-                      "the count of " + std::string(name) + " is " + std::to_string(list->count));
+        return Status(base::Code::argument, "the count of " + std::string(name) + " is " +
+                                                std::to_string(list->count) + ": it is 0 or more");
     }
-    if (list == nullptr || (list->count > 0 && (list->shifts == nullptr || list->sizes == nullptr ||
-                                                list->offsets == nullptr))) {
-        return Status(base::Code::argument, std::string(name) + ", or one of its lists, is NULL");
+    if (list == nullptr) return Status(base::Code::argument, std::string(name) + " is NULL");
+    const char* const null = list->count == 0           ? nullptr
+                             : list->shifts == nullptr  ? "shifts"
+                             : list->sizes == nullptr   ? "sizes"
+                             : list->offsets == nullptr ? "offsets"
+                                                        : nullptr;
+    if (null != nullptr) {
+        return Status(base::Code::argument, "the list " + std::string(null) + " of " + name +
+                                                " is NULL, and its count is " +
+                                                std::to_string(list->count));
     }
     if (list->count > ACP_PATTERN_MESSAGES_MAX) {
         return Status(base::Code::limit, std::string(name) + " has " + std::to_string(list->count) +

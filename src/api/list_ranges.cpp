@@ -159,7 +159,8 @@ int acp_distance_list_it(acp_list_it_t first, acp_list_it_t last) {
             auto steps = algorithms.distance(place_of(first), place_of(last));
             if (!steps.is_ok()) return std::move(steps).failure();
             if (steps.value() > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-                return Status(Code::limit, std::to_string(steps.value()) + " steps are no int");
+                return Status(Code::limit, "the distance is " + std::to_string(steps.value()) +
+                                               " elements, more than the result, an int, can hold");
             }
             return static_cast<int>(steps.value());
         });

@@ -81,7 +81,7 @@ int change(const char* call,
                                   auto changed = hashed.change(name, key, words, &place);
                                   if (!changed.is_ok()) return std::move(changed).failure();
                                   if (changed.value().effect == Effect::no_number) {
-                                      return Status(Code::argument, "the value has not 8 bytes");
+                                      return data::no_number(key);
                                   }
                                   return make(changed.value());
                               });
@@ -183,8 +183,10 @@ int acp_replace_map(acp_map_t map,
                 case Effect::absent:
                     return ACP_NONE;
                 case Effect::no_number:
-                    return Status(Code::argument,
-                                  "a value of 8 bytes is replaced by one of 8 bytes only");
+                    return Status(
+                        Code::argument,
+                        "the new value has " + base::in_bytes(desired_size) +
+                            ", and a value of 8 bytes is replaced by one of 8 bytes only");
                 default:
                     return 0;
             }

@@ -71,9 +71,10 @@ base::Result<local::Key> api::add_registration(const char* call,
     }
     const dsm::SharedPages* const shared = library().shared_pages.get();
     if (shared != nullptr && shared->window().overlaps(address, size)) {
-        return refused({base::Code::argument,
-                        "these are shared pages, which have addresses already: acp_query_ga_dsm "
-                        "returns them"});
+        return refused(
+            {base::Code::argument,
+             "the range is in shared pages, which have addresses already: acp_query_ga_dsm "
+             "returns them"});
     }
     auto key = library().gma->register_memory(address, size, static_cast<std::uint32_t>(color));
     if (!key.is_ok()) return refused(std::move(key).failure());

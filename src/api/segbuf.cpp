@@ -76,8 +76,11 @@ int64_t ask_count(const char* call,
                   std::uint64_t SegbufEnd::Counts::*count,
                   Told told) noexcept {
     return ask<int64_t>(call, segbuf, [&](SegbufEnd& end) -> Result<int64_t> {
-        if (count == &SegbufEnd::Counts::left && end.side() != Side::sender)
-            return Status(base::Code::argument, "this rank is its destination");
+        if (count == &SegbufEnd::Counts::left && end.side() != Side::sender) {
+            return Status(base::Code::argument,
+                          "this rank is the destination of the buffer; its source asks how many "
+                          "segments are left");
+        }
         auto now = end.look(false);
         if (!now.is_ok()) return std::move(now).failure();
         const std::uint64_t found = now.value().*count;

@@ -36,7 +36,7 @@ data::SequenceName sequence_of(const SequenceCall& call, acp_ga_t address) noexc
 
 Status check_bytes(const void* memory, std::uint64_t bytes) {
     if (memory != nullptr || bytes == 0) return refuse_shared("ptr", memory, bytes);
-    return {Code::argument, "the pointer is NULL and the size is not 0"};
+    return {Code::argument, "ptr is NULL, and size is " + std::to_string(bytes)};
 }
 
 Status check_index(std::int64_t index) {

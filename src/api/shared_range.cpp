@@ -8,6 +8,7 @@
 #include "api/boundary.hpp"
 #include "api/fatal.hpp"
 #include "api/library.hpp"
+#include "base/format.hpp"
 
 namespace acp::api {
 
@@ -36,9 +37,13 @@ bool open_pointer(const char* call, char*& pointer, std::uint64_t bytes, Pointer
     dsm::SharedPages& pages = *library().shared_pages;
     const bool is_inside = bytes <= pages.window().bytes() && pages.window().has(pointer) &&
                            pages.window().has(pointer + bytes - 1);
-    auto opened = is_inside ? pages.plain(pointer, bytes, use == PointerUse::written)
-                            : base::Status(base::Code::argument,
-                                           "only a part of the range lies in shared pages");
+    auto opened = is_inside
+                      ? pages.plain(pointer, bytes, use == PointerUse::written)
+                      : base::Status(base::Code::argument,
+                                     "only a part of the range of " + base::in_bytes(bytes) +
+                                         " from address " +
+                                         base::hex(reinterpret_cast<std::uintptr_t>(pointer)) +
+                                         " lies in shared pages");
     if (opened.is_ok()) {
         pointer = opened.value();
         return true;

@@ -64,8 +64,10 @@ Status check_list(const team::Membership& members, std::span<const int> ranks) {
 // The division of a listed rank: colour 0, and the index as key.
 Result<Teams::Division> division_by(acp_team_t handle, const int* ranks, int count) {
     if (ranks == nullptr) return Status(Code::argument, "the list of ranks is NULL");
-    if (count < 1)
-        return Status(Code::argument, "the list of ranks has " + std::to_string(count) + " ranks");
+    if (count < 1) {
+        return Status(Code::argument, "the list of ranks has " + std::to_string(count) +
+                                          " ranks: it has 1 or more");
+    }
     Teams::Division division{-1, 0, 0};
     Status refusal;
     auto status = library().teams->ask(number_of(handle), [&](const team::Membership& members) {
@@ -93,7 +95,8 @@ Status check_notice(const void* notice, size_t size, const void* notices, const 
         return {Code::limit, "a notice has " + std::to_string(size) + " bytes, of " +
                                  std::to_string(ACP_NOTICE_BYTES) + " at most"};
     }
-    if (notices == nullptr || sizes == nullptr) return {Code::argument, "notices or sizes is NULL"};
+    if (notices == nullptr) return {Code::argument, "notices is NULL"};
+    if (sizes == nullptr) return {Code::argument, "sizes is NULL"};
     Status status = api::check_buffer("notices", notices, 1);
     return status.is_ok() ? api::check_buffer("notice", notice, size) : std::move(status);
 }

@@ -31,8 +31,13 @@ bool is_operation(int number) noexcept {
 }
 
 [[gnu::cold, gnu::noinline]] Status no_combiner(int type, int operation) {
-    if (is_operation(type) && is_type(operation))
-        return {Code::argument, "type and operation are swapped: the type comes first"};
+    if (is_operation(type) && is_type(operation)) {
+        return {Code::argument,
+                "type and operation are swapped: type is " +
+                    std::string(operation_names[static_cast<std::size_t>(type - ACP_SUM)]) +
+                    ", and operation is " + type_names[static_cast<std::size_t>(operation)] +
+                    "; the type comes first"};
+    }
     if (!is_type(type)) return Status(Code::argument, "there is no type " + std::to_string(type));
     if (!is_operation(operation))
         return Status(Code::argument, "there is no operation " + std::to_string(operation));

@@ -68,8 +68,8 @@ std::string text_of_block(const PairedBlocks& side, std::uint32_t rank) {
 
 Status check_blocks(const Membership& members, const PairedBlocks& side) {
     if (side.sizes == nullptr || side.offsets == nullptr) {
-        return {Code::argument,
-                std::string(side.name) + "_sizes or " + side.name + "_offsets is NULL"};
+        return {Code::argument, std::string(side.name) +
+                                    (side.sizes == nullptr ? "_sizes" : "_offsets") + " is NULL"};
     }
     for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
         std::uint64_t bytes = 0;

@@ -158,8 +158,11 @@ Result<EntryPlace> Hashed::next_of_key(const ContainerName& name,
                                        table::WalkPlace after) {
     return at_table(name, key, [&](const TablePlace& place) -> Result<EntryPlace> {
         const bool is_begun = after.tie != 0;
-        if (is_begun && after.hash(table::Positions(place.slots)) != place.hash)
-            return Status(Code::stale, "the entry was erased, and another one has its memory");
+        if (is_begun && after.hash(table::Positions(place.slots)) != place.hash) {
+            return Status(
+                Code::stale,
+                "the iterator's entry was erased, and an entry of another key has its memory");
+        }
         auto next = tables_.next_of_key(place, key, after);
         if (!next.is_ok()) return std::move(next).failure();
         if (next.value().effect != Effect::done) return EntryPlace{};

@@ -31,6 +31,14 @@ std::uint64_t bytes_of(const Put& put) noexcept {
     return Record::head_bytes + put.key.size() + put.value.size();
 }
 
+// "key "abc"", cut.
+std::string name_of_key(Bytes key) {
+    constexpr std::size_t shown_max = 64;
+    const std::size_t shown = std::min(key.size(), shown_max);
+    return "key \"" + base::printable({reinterpret_cast<const char*>(key.data()), shown}) + "\"" +
+           (shown < key.size() ? "..." : "");
+}
+
 }  // namespace
 
 Status too_long(std::uint64_t bytes) {
@@ -44,12 +52,12 @@ Status key_too_long_to_change(std::size_t bytes) {
                              std::to_string(changed_key_bytes_max) + " bytes are the most"};
 }
 
+Status no_number(Bytes key) {
+    return {Code::argument, name_of_key(key) + ": its value has not 8 bytes"};
+}
+
 Status no_such_count(Bytes key, std::uint64_t count, std::uint64_t added) {
-    constexpr std::size_t shown_max = 64;
-    const std::size_t shown = std::min(key.size(), shown_max);
-    std::string text = "key \"" +
-                       base::printable({reinterpret_cast<const char*>(key.data()), shown}) + "\"" +
-                       (shown < key.size() ? "..." : "");
+    std::string text = name_of_key(key);
     if (count != 0) text += " of count " + std::to_string(count);
     return {Code::argument, text + ": the number to add is " + std::to_string(added) +
                                 "; it is at least 1, and the sum is at most 2^64 - 2"};

@@ -53,6 +53,9 @@ inline constexpr std::size_t compared_value_bytes_max = allocator::PutBlock::tai
 // The failure to change the value of a key with more bytes than changed_key_bytes_max: limit.
 [[nodiscard]] base::Status key_too_long_to_change(std::size_t bytes);
 
+// The failure for table::Effect::no_number, where the value of a key is no number: argument.
+[[nodiscard]] base::Status no_number(Bytes key);
+
 // The failure for table::Effect::out_of_range: argument.
 //   count  of the key before the call; 0: not known
 //   added  the caller's number to add

@@ -20,9 +20,9 @@ namespace {
 // The most copies in flight at once.
 constexpr std::size_t pieces_max = 1024;
 
-Status no_workspace() {
-    return {Code::stale,
-            "there is no such workspace: it was destroyed, or never made by this rank"};
+Status no_workspace(WorkspaceNumber number) {
+    return {Code::stale, "there is no such workspace as " + std::to_string(number) +
+                             ": it was destroyed, or never made by this rank"};
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Status Workspaces::destroy(WorkspaceNumber workspace) {
     {
         const std::lock_guard<std::mutex> guard(lock_);
         found = find(workspace);
-        if (found == nullptr) return no_workspace();
+        if (found == nullptr) return no_workspace(workspace);
         known_.erase(workspace);
     }
     const GlobalAddress own = found->parts[found->own_rank];
@@ -85,7 +85,7 @@ Status Workspaces::move(WorkspaceNumber workspace,
     {
         const std::lock_guard<std::mutex> guard(lock_);
         found = find(workspace);
-        if (found == nullptr) return no_workspace();
+        if (found == nullptr) return no_workspace(workspace);
     }
     const Spread& spread = found->spread;
     if (offset > spread.bytes || bytes > spread.bytes - offset) {

@@ -200,9 +200,10 @@ Status SharedPages::synchronize() {
 Status SharedPages::check_allocated(const void* address, std::uint64_t bytes) const {
     const PageRange pages = window().pages_of(static_cast<const char*>(address), bytes);
     for (std::uint64_t i = 0; i < pages.count; ++i) {
-        if (window().homes().home(pages.first + i) == pages::no_node)
+        if (window().homes().home(pages.first + i) == pages::no_node) {
             return {Code::argument,
                     name_of(address, bytes) + " leaves the allocations of shared pages"};
+        }
     }
     return {};
 }
@@ -235,9 +236,10 @@ Result<memory::GlobalAddress> SharedPages::address_of(const void* address) const
         return Status(Code::argument, "address " + hex(address) + " lies in no shared page");
     if (rank_ == nullptr) return window().address_of_byte(address, window().node());
     const pages::NodeNumber home = window().homes().home(window().page_of(address));
-    if (home == pages::no_node)
+    if (home == pages::no_node) {
         return Status(Code::argument,
                       "address " + hex(address) + " lies in no allocation of shared pages");
+    }
     return window().address_of_byte(address, home);
 }
 

@@ -54,6 +54,7 @@ public:
     static constexpr std::uint32_t first_objects = 16;
     // each has twice as many objects as the one before
     static constexpr std::uint32_t blocks_max = 16;
+    static constexpr std::uint32_t objects_max = first_objects * ((1U << blocks_max) - 1);
 
     //   handles_made  handles_made() of the Slots before this one
     explicit Slots(std::uint64_t handles_made = 0) noexcept : handles_made_(handles_made) {}

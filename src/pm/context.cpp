@@ -83,7 +83,10 @@ Status Context::why_no_room(std::uint32_t process) {
         host_.is_near(process)
             ? (host_.pool_word(process).load(std::memory_order_relaxed) & pool_closed) != 0
             : to != nullptr && to->far->is_closed();
-    if (is_closed) return {Code::stale, "the destination has closed its context"};
+    if (is_closed) {
+        return {Code::stale, "the destination, rank " + std::to_string(host_.rank_of(process)) +
+                                 ", has closed its context"};
+    }
     return {};
 }
 

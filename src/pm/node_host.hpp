@@ -65,6 +65,10 @@ public:
         return static_cast<std::uint32_t>(rank) < space_.segment().shape().procs;
     }
 
+    [[nodiscard]] std::uint32_t rank_of(std::uint32_t process) const noexcept {
+        return space_.segment().rank_of(process);
+    }
+
     [[nodiscard]] std::uint32_t process_of(int rank) const noexcept {
         return space_.segment().process_of(static_cast<std::uint32_t>(rank));
     }

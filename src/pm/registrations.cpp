@@ -19,10 +19,11 @@ Result<memory::GlobalAddress> Registrations::lock(void* address, std::uint64_t b
     const std::uint64_t page = os::page_bytes();
     if (address == nullptr) return Status(Code::argument, "the address is NULL");
     if (bytes == 0) return Status(Code::argument, "the size is 0 bytes");
-    if (bytes > ~first || first + bytes > ~page)
+    if (bytes > ~first || first + bytes > ~page) {
         return Status(Code::argument, std::to_string(bytes) + " bytes from address " +
                                           base::hex(first) +
                                           " on go beyond the end of the address space");
+    }
     const std::uint64_t start = first & ~(page - 1);
     const std::uint64_t end = (first + bytes + page - 1) & ~(page - 1);
     const std::scoped_lock lock(mutex_);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/fence.hpp"
+#include "base/format.hpp"
 #include "gma/condition.hpp"
 #include "os/membarrier.hpp"
 
@@ -74,7 +75,11 @@ private:
 Result<RequestHandle> TeamRequests::begin(TeamEntry& entry,
                                           std::function<Status(Team&)> make_call) {
     TeamRequest* const request = requests_.take();
-    if (request == nullptr) return Status(Code::limit, "this process has too many requests");
+    if (request == nullptr) {
+        return Status(Code::limit,
+                      "this process has " + std::to_string(requests_.objects_max) +
+                          " requests in flight, which is the limit: complete one by acp_wait_team");
+    }
     request->is_done.store(false, std::memory_order_relaxed);
     request->end = {};
     request->make_call = std::move(make_call);
@@ -110,9 +115,9 @@ Status TeamRequests::end_calls(TeamEntry& entry, gma::Deadline deadline) {
 }
 
 Status TeamRequests::wait(RequestHandle handle, std::int64_t timeout_ns) {
-    const auto no_such_request = [] {
-        return Status(Code::stale,
-                      "there is no such request: it has ended, or was never made by this rank");
+    const auto no_such_request = [handle] {
+        return Status(Code::stale, "there is no such request as " + base::hex(handle) +
+                                       ": it has ended, or was never made by this rank");
     };
     TeamRequest* const request = requests_.find(handle);
     if (request == nullptr) return no_such_request();

@@ -61,8 +61,9 @@ void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
     std::memset(segment.claimed(slot, world_board), 0, sizeof(BoardBlock));
 }
 
-Status Teams::no_such_team() {
-    return {Code::stale, "there is no such team: it was freed, or never made by this rank"};
+Status Teams::no_such_team(TeamHandle handle) {
+    return {Code::stale, "there is no such team as " + base::hex(handle) +
+                             ": it was freed, or never made by this rank"};
 }
 
 Status Teams::late(const Signature& signature) {
@@ -81,7 +82,7 @@ Status Teams::timeout(const Team& team) {
 }
 
 Status Teams::Use::why() const {
-    if (entry_ == nullptr) return no_such_team();
+    if (entry_ == nullptr) return no_such_team(handle_);
     return {Code::state, "another thread of this rank is in a call on the team"};
 }
 
@@ -117,7 +118,10 @@ Result<TeamHandle> Teams::add(Membership members,
                               std::uint64_t id) {
     auto team = std::make_unique<Team>(tools_, std::move(members), std::move(boards), id);
     Entry* const entry = entries_.take();
-    if (entry == nullptr) return Status(Code::limit, "this process has too many teams");
+    if (entry == nullptr) {
+        return Status(Code::limit, "this process has " + std::to_string(entries_.objects_max) +
+                                       " teams, which is the limit: free one by acp_free_team");
+    }
     entry->team = std::move(team);
     return entries_.show(*entry);
 }
@@ -298,7 +302,7 @@ Result<GlobalAddress> Teams::allocate(TeamHandle handle, std::uint64_t bytes) {
 
 Status Teams::free_memory(TeamHandle handle, GlobalAddress own) {
     Entry* const entry = entries_.find(handle);
-    if (entry == nullptr) return no_such_team();
+    if (entry == nullptr) return no_such_team(handle);
     const auto number = entry->memory.number_at(own);
     if (!number.has_value()) {
         return {Code::argument,
@@ -316,7 +320,7 @@ Status Teams::free_memory(TeamHandle handle, GlobalAddress own) {
 
 Result<GlobalAddress> Teams::translate(TeamHandle handle, GlobalAddress own, std::uint32_t rank) {
     Entry* const entry = entries_.find(handle);
-    if (entry == nullptr) return no_such_team();
+    if (entry == nullptr) return no_such_team(handle);
     if (const auto found = entry->memory.address(own, rank); found.has_value()) return *found;
     return Status(Code::argument,
                   base::hex(own) + " is not in memory that acp_malloc_team gave on this team");

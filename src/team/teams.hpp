@@ -152,7 +152,7 @@ public:
     template <typename Body>
     base::Status ask(TeamHandle handle, const Body& body) {
         const TeamLook look(entries_.find(handle), handle);
-        if (look.entry() == nullptr) return no_such_team();
+        if (look.entry() == nullptr) return no_such_team(handle);
         body(look.entry()->team->members());
         return {};
     }
@@ -166,7 +166,7 @@ private:
         explicit Use(Teams& teams,
                      TeamHandle handle,
                      CallLock::Use how = CallLock::Use::call) noexcept
-            : entry_(teams.entries_.find(handle)) {
+            : handle_(handle), entry_(teams.entries_.find(handle)) {
             is_mine_ = entry_ != nullptr && entry_->lock.lock(how);
             // Another thread may have freed the team between find() and lock().
             if (!is_mine_ || teams.entries_.is_still(*entry_, handle)) [[likely]]
@@ -193,6 +193,7 @@ private:
         [[nodiscard]] base::Status why() const;
 
     private:
+        TeamHandle handle_;
         Entry* entry_;
         bool is_mine_ = false;
     };
@@ -226,7 +227,7 @@ private:
 
     struct Candidate;
 
-    static base::Status no_such_team();
+    static base::Status no_such_team(TeamHandle handle);
     static base::Status late(const Signature& signature);
     static base::Status timeout(const Team& team);
     [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const noexcept;

@@ -292,6 +292,10 @@ TEST_F(ChannelTest, a_wait_for_several_names_the_failed_one_and_waits_for_the_ot
         // No channel has such a request.
         requests[3] = reinterpret_cast<acp_request_t>(std::uintptr_t{0x7'0000'0005});
         std::size_t sizes[5] = {};
+        EXPECT_EQ(acp_waitall_ch(requests, -3, sizes), -1);
+        expect_refused(ACP_ERR_ARGUMENT, "count is -3: it is 0 or more");
+        EXPECT_EQ(acp_waitall_ch(nullptr, 4, sizes), -1);
+        expect_refused(ACP_ERR_ARGUMENT, "requests is NULL, and count is 4");
         EXPECT_EQ(acp_waitall_ch(requests, 5, sizes), -1);
         expect_refused(ACP_ERR_TRUNCATED, "acp_waitall_ch(requests[2] ");
         EXPECT_EQ(sizes[0], 100U);

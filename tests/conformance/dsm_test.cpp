@@ -336,7 +336,10 @@ TEST_F(DsmTest, refuses_what_is_no_allocation_and_no_size) {
         expect_error(ACP_ERR_ARGUMENT, {"acp_query_ga_dsm", hexadecimal_at(wrong)});
     }
     EXPECT_EQ(acp_query_stats_dsm(nullptr, sizeof(acp_stats_dsm_t)), -1);
-    expect_error(ACP_ERR_ARGUMENT, {"acp_query_stats_dsm"});
+    expect_error(ACP_ERR_ARGUMENT, {"acp_query_stats_dsm", "stats is NULL"});
+    acp_stats_dsm_t stats;
+    EXPECT_EQ(acp_query_stats_dsm(&stats, 0), -1);
+    expect_error(ACP_ERR_ARGUMENT, {"acp_query_stats_dsm", "size of stats is 0"});
     EXPECT_EQ(acp_register_memory(numbers, page, 0), ACP_ATKEY_NULL);
     expect_error(ACP_ERR_ARGUMENT, {"acp_query_ga_dsm"});
     EXPECT_EQ(acp_init_dsm(window), -1);

@@ -117,9 +117,9 @@ TEST_F(AlltoallvTest, wrong_lists_are_refused_and_nothing_is_added) {
     };
     expect(&unfit, &fit, target.data(), "neighbour 1");
     expect(&fit, &unfit, target.data(), "neighbour 1");
-    expect(nullptr, &fit, target.data(), "to, or one of its lists");
-    expect(&fit, &negative, target.data(), "the count of from is -1");
-    expect(&holey, &fit, target.data(), "to, or one of its lists");
+    expect(nullptr, &fit, target.data(), "to is NULL");
+    expect(&fit, &negative, target.data(), "the count of from is -1: it is 0 or more");
+    expect(&holey, &fit, target.data(), "the list sizes of to is NULL, and its count is 2");
     expect(&fit, &fit, nullptr, "target is NULL");
     const acp_neighbours_t huge{ACP_PATTERN_MESSAGES_MAX + 1, fit.shifts, fit.sizes, fit.offsets};
     expect_refused(acp_add_alltoallv_pattern(pattern_, source.data(), &huge, target.data(), &fit),

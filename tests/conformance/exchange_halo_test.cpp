@@ -149,7 +149,7 @@ TEST_F(HaloTest, grids_that_are_none_are_refused) {
     };
     expect("as many as the team has");
     members[0] = 0;
-    expect("0 members");
+    expect("0 members: it has 1 or more");
     members[0] = procs_;
     grid.halo = wide.data();
     expect("a halo of 5");
@@ -163,6 +163,9 @@ TEST_F(HaloTest, grids_that_are_none_are_refused) {
     expect("1 .. 8");
     grid.dimensions = 1;
     expect_refused(acp_add_halo_pattern(pattern_, nullptr, &grid), ACP_ERR_ARGUMENT, "NULL");
+    grid.points = nullptr;
+    expect("the grid's list points is NULL");
+    grid.points = points.data();
     ASSERT_EQ(acp_add_halo_pattern(pattern_, array.data(), &grid), 0) << acp_error_message();
 }
 

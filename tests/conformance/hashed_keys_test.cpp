@@ -275,6 +275,11 @@ TEST_F(HashedTest, refused_options_are_named_with_their_values) {
         entry = {&entry, long_key, nullptr, 0, 0, 0};
         EXPECT_EQ(acp_find_many_map(map, 1, &entry), -1);
         expect_refused(ACP_ERR_ARGUMENT, {"acp_find_many_map", "entry 0", "has 4294967303 bytes"});
+        std::uint64_t two = 2;
+        ASSERT_EQ(acp_insert_or_assign_map(map, "key", 3, &two, sizeof two), 1);
+        entry = {"key", 3, &two, sizeof two, 0, 0};
+        EXPECT_EQ(acp_replace_map(map, &entry, "no number", 9), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_replace_map", "the new value has 9 bytes"});
         EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
     }
     sync_ranks();

@@ -144,7 +144,7 @@ TEST_F(HashedTest, values_are_exchanged_where_they_are_as_expected) {
         const std::string word = own_key(1);
         ASSERT_EQ(insert(map, word, "abc"), 1);
         EXPECT_EQ(acp_fetch_add_map(map, word.data(), word.size(), 1, nullptr), -1);
-        expect_refused(ACP_ERR_ARGUMENT, {"acp_fetch_add_map", "8 bytes"});
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_fetch_add_map", "\": its value has not 8"});
         char before[] = "abc";
         const acp_entry_t entry{word.data(), word.size(), before, 3, 0, 0};
         EXPECT_EQ(acp_replace_map(map, &entry, "longer than before", 18), 1);

@@ -271,7 +271,8 @@ protected:
         for (const std::int64_t begin_ns = now_ns(); now_ns() - begin_ns < 20 * second_ns;) {
             const int has_room = acp_get_buffer_pm(pm_, closer_, 8, &buffer);
             if (has_room < 0) {
-                expect_refused(has_room, ACP_ERR_STALE, "closed its context");
+                expect_refused(has_room, ACP_ERR_STALE,
+                               "rank " + std::to_string(closer_) + ", has closed its context");
                 return sent;
             }
             if (has_room == 0) continue;

@@ -258,8 +258,8 @@ TEST_F(TeamMemoryTest, notices_that_cannot_be_are_refused) {
                    ACP_ERR_LIMIT, "1025");
     expect_refused(call(nullptr, 1, notices.data(), sizes.data()), ACP_ERR_ARGUMENT,
                    "notice is NULL");
-    expect_refused(call(nullptr, 0, nullptr, sizes.data()), ACP_ERR_ARGUMENT, "notices");
-    expect_refused(call(nullptr, 0, notices.data(), nullptr), ACP_ERR_ARGUMENT, "sizes");
+    expect_refused(call(nullptr, 0, nullptr, sizes.data()), ACP_ERR_ARGUMENT, "notices is NULL");
+    expect_refused(call(nullptr, 0, notices.data(), nullptr), ACP_ERR_ARGUMENT, "sizes is NULL");
     expect_refused(acp_sync_team_notices(ACP_TEAM_NULL, nullptr, 0, notices.data(), sizes.data()),
                    ACP_ERR_STALE, "acp_sync_team_notices");
     EXPECT_EQ(acp_sync_team(world_), 0);

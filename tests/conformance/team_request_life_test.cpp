@@ -57,8 +57,9 @@ TEST_F(TeamRequestLifeTest, misuse_is_refused) {
     const acp_team_request_t ended = acp_nbsync_team(world_);
     expect_well(ended);
     for (const acp_team_request_t request : {ended, ACP_TEAM_REQUEST_NULL}) {
-        expect_refused(acp_wait_team(request), ACP_ERR_STALE, "no such request");
-        expect_refused(acp_test_team(request), ACP_ERR_STALE, "no such request");
+        const std::string name = hexadecimal_at(request);
+        expect_refused(acp_wait_team(request), ACP_ERR_STALE, "no such request as " + name);
+        expect_refused(acp_test_team(request), ACP_ERR_STALE, "no such request as " + name);
         EXPECT_EQ(acp_wait_team_timeout(request, 0), ACP_ERR_STALE);
     }
     expect_begin_refused(acp_nbsync_team(ACP_TEAM_NULL), ACP_ERR_STALE, "acp_nbsync_team");

@@ -22,7 +22,7 @@ MUTANTS = {
     "only one of several deaths is reported": ("context.cpp", "    told_gone_[gone] = true;\n",
         "    told_gone_[gone] = true;\n    deaths_seen_ = deaths();\n"),
     "a dead destination may have room later": ("context.cpp", "if (host_.is_gone(process) || is_cut_off)", "if (is_cut_off)"),
-    "a closed destination may have room later": ("context.cpp", "    if (is_closed) return {Code::stale", "    if (false) return {Code::stale"),
+    "a closed destination may have room later": ("context.cpp", "    if (is_closed) {\n        return {Code::stale", "    if (false) {\n        return {Code::stale"),
     "a message that has come does not prevent a sleep in poll": ("context.cpp", "if (has_message() || has_gone() || ", "if ("),
     "opening wakes no sender": ("context.cpp", "    host_.ring_all();  // senders may wait for room here\n", ""),
     "closing wakes no sender": ("context.cpp", "    host_.ring_all();  // senders that wait for room here must fail\n", ""),
