@@ -31,6 +31,24 @@ bool show(Team& team, RoundNumber round, const char* source, std::uint64_t bytes
     return true;
 }
 
+// Members on one node that give different sizes may take the short way and the long way. So on the
+// long way, too, each member publishes its signature in one round, and a member that waits for
+// messages first compares the signatures of their senders: on the short way they send none.
+
+// Whether a call that takes the long way has that round.
+bool has_round(const Team& team) noexcept {
+    return team.members().nodes() == 1 && team.members().size() > 1;
+}
+
+// Compares the signatures that all other members publish, and finishes the round. False: broken.
+bool compare_all(Team& team, RoundNumber round) {
+    for (std::uint32_t rank = 0; rank < team.members().size(); ++rank) {
+        if (rank != team.members().own() && team.read(rank, round, 0) == nullptr) return false;
+    }
+    team.finish(round);
+    return true;
+}
+
 bool gather_short(Team& team, const char* own, char* all, std::uint64_t bytes, std::uint32_t root) {
     const RoundNumber round = team.begin_round();
     if (team.members().own() != root) {
@@ -141,23 +159,38 @@ private:
 bool gather(Team& team, const char* own, char* all, std::uint64_t bytes, std::uint32_t root) {
     if (is_short(team, bytes)) return gather_short(team, own, all, bytes, root);
     const Membership& members = team.members();
+    const RoundNumber round = has_round(team) ? team.begin_round() : 0;
     std::vector<FarMessage> messages(members.own() == root ? members.size() : 1);
-    if (members.own() != root)
+    if (members.own() != root) {
+        if (round != 0) {
+            if (!show(team, round, own, 0)) return false;
+            team.finish(round);
+        }
         return team.begin_send(messages[0], root, own, bytes) && team.settle(messages);
+    }
     for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
         if (rank != root && !team.begin_receive(messages[rank], rank, all + rank * bytes, bytes))
             return false;
     }
     copy(all + root * bytes, own, bytes);
+    if (round != 0 && !compare_all(team, round)) return false;
     return team.settle(messages);
 }
 
 bool scatter(Team& team, const char* all, char* own, std::uint64_t bytes, std::uint32_t root) {
     const Membership& members = team.members();
     if (is_short(team, bytes, members.size())) return scatter_short(team, all, own, bytes, root);
+    const RoundNumber round = has_round(team) ? team.begin_round() : 0;
     std::vector<FarMessage> messages(members.own() == root ? members.size() : 1);
-    if (members.own() != root)
+    if (members.own() != root) {
+        if (round != 0 && team.read(root, round, 0) == nullptr) return false;
+        if (round != 0) team.finish(round);
         return team.begin_receive(messages[0], root, own, bytes) && team.settle(messages);
+    }
+    if (round != 0) {
+        if (!show(team, round, own, 0)) return false;
+        team.finish(round);
+    }
     for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
         if (rank != root && !team.begin_send(messages[rank], rank, all + rank * bytes, bytes))
             return false;
@@ -176,6 +209,10 @@ bool all_to_all(
     const std::uint64_t each = sent.bytes[own];
     if (call == CollectiveCall::alltoall && is_short(team, each, members.size()))
         return all_to_all_short(team, send, receive, each);
+    // The messages of alltoallv carry the sizes of their pairs, and it has no short way.
+    const bool has_sizes = call == CollectiveCall::alltoall;
+    const RoundNumber round = has_sizes && has_round(team) ? team.begin_round() : 0;
+    if (round != 0 && !show(team, round, send, 0)) return false;
     std::vector<FarMessage> messages(std::size_t{2} * (members.size() - 1));
     auto next = messages.begin();
     for (std::uint32_t step = 1; step < members.size(); ++step) {
@@ -188,6 +225,10 @@ bool all_to_all(
             return false;
     }
     copy(receive + received.offsets[own], send + sent.offsets[own], sent.bytes[own]);
+    if (round != 0) {
+        if (!compare_all(team, round)) return false;
+        team.note_all_came(round);
+    }
     return team.settle(messages);
 }
 
