@@ -274,7 +274,7 @@ class Experiments(unittest.TestCase):
                                           "--json", path), path)
             places = ["own process", "own process, growing", far, "4 processes"]
             self.assertEqual([its["case"] for its in rows],
-                             [f"{call}, {place}" for place in places for call in ("insert", "find", "insert_many", "find_many")])
+                             [f"{call}, {place}" for place in places for call in ("insert", "find", "insert_many", "find_many", "assign")])
             self.assertTrue(all(its["ratio"] > 0 for its in rows))
             self.assertEqual(rows[0]["paper"]["value"], 56)
             wanted = "std::unordered_map" if nodes == 1 else "acp_get of 8 bytes"

@@ -56,7 +56,7 @@ public:
 private:
     // us for each key.
     struct Times {
-        std::vector<double> insert, find, insert_many, find_many;
+        std::vector<double> insert, find, insert_many, find_many, assign;
         std::vector<double> insert_yardstick, find_yardstick;
     };
 
@@ -139,6 +139,9 @@ private:
         }
         times.find_many.push_back(
             one_call([&] { return acp_find_many_map(map, paper_entries, entries_.data()); }));
+        const acp_map_t copy = create(placement);
+        times.assign.push_back(one_call([&] { return acp_assign_map(copy, map); }));
+        (void)acp_destroy_map(copy);
         (void)acp_destroy_map(map);
     }
 
@@ -174,6 +177,7 @@ private:
         rows.push_back(
             row_of("insert_many", placement, times.insert_many, times.insert_yardstick, 0));
         rows.push_back(row_of("find_many", placement, times.find_many, times.find_yardstick, 0));
+        rows.push_back(row_of("assign", placement, times.assign, times.insert_yardstick, 0));
     }
 
     [[nodiscard]] Row row_of(const std::string& call,
