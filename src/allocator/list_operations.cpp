@@ -83,10 +83,44 @@ Code MakeList::run(Owner& owner, const Call& call, Reply& reply) noexcept {
 
 Code InsertElement::check_fields(const Call& call, const OwnerShape& shape) noexcept {
     if (call->is_front > 1 || call->is_apart > 1) return Code::argument;
+    if (call->is_front != 0 && call->node != 0) return Code::argument;
     if (call->is_apart == 0) return Code::ok;
     if (call.tail.size() != sizeof(list::ApartPayload)) return Code::argument;
     return process_of_apart(apart_in(call.tail).address) < shape.procs ? Code::ok : Code::address;
 }
+
+namespace {
+
+// Inserts an element whose node is a block on loan. The caller names the block, which therefore must
+// be one of the program: a block of a container is refused.
+Code insert_lent(OwnedLists& owner,
+                 BlockNumber list,
+                 const InsertElement::Call& call,
+                 const list::Payload& payload,
+                 InsertElement::Reply& reply) noexcept {
+    const heap::Offset block = owner.block_at(call->node);
+    if (block == heap::no_block || block % heap::granule_bytes != 0) return Code::address;
+    NodeHeap& heap = owner.heap();
+    NodeHeap::Borrowed borrowed(heap, block, call->node_lent_to);
+    const std::uint64_t bytes = payload.bytes.count;
+    if (!borrowed.is_there() || heap.usable_bytes(block) < list::SharedLists<>::node_bytes(bytes))
+        return Code::address;
+    heap.own(block);
+    NodeLists& lists = owner.lists();
+    const BlockNumber node = list::number_of(block);
+    lists->adopt(node, bytes, payload.is_apart);
+    lists->fill(node, payload.bytes);
+    reply->effect = lists->link(node, list, position_in(list, call->before), reply->at);
+    if (reply->effect == ListEffect::done) {
+        borrowed.give_away();
+    } else {
+        lists->disown();
+        heap.disown(block);
+    }
+    return Code::ok;
+}
+
+}  // namespace
 
 Code InsertElement::on(Owner& owner, List list, const Call& call, Reply& reply) noexcept {
     NodeLists& lists = owner.lists();
@@ -102,12 +136,35 @@ Code InsertElement::on(Owner& owner, List list, const Call& call, Reply& reply) 
     if (!borrowed.is_there()) return Code::address;
     borrowed.own();
     const list::Payload payload{{call.tail.data(), call.tail.size()}, call->is_apart != 0};
-    reply->effect = lists.with_room([&] {
-        return call->is_front != 0
-                   ? lists->push_front(list, payload, reply->at)
-                   : lists->insert(list, position_in(list, call->before), payload, reply->at);
-    });
+    if (call->node != 0) {
+        const Code code = insert_lent(owner, list, call, payload, reply);
+        if (code != Code::ok) return code;
+    } else {
+        reply->effect = lists.with_room([&] {
+            return call->is_front != 0
+                       ? lists->push_front(list, payload, reply->at)
+                       : lists->insert(list, position_in(list, call->before), payload, reply->at);
+        });
+    }
     if (reply->effect == ListEffect::done) borrowed.give_away();
+    return Code::ok;
+}
+
+Code ReserveNode::check_fields(const Call& call, const OwnerShape& /*shape*/) noexcept {
+    return sound_if(call->bytes <= list_inline_max);
+}
+
+Code ReserveNode::on(Owner& owner, List list, const Call& call, Reply& reply) noexcept {
+    reply->effect = owner.lists()->find(list, position_in(list, call->before));
+    if (reply->effect != ListEffect::done) return Code::ok;
+    reply->node.process = call->process;
+    const BlockNumber node = owner.lists().blocks().lend_node(
+        list::SharedLists<>::node_bytes(call->bytes), reply->node.process);
+    if (node != 0) {
+        reply->node.address = owner.address_of(node);
+    } else {
+        reply->effect = ListEffect::no_room;
+    }
     return Code::ok;
 }
 

@@ -4,7 +4,7 @@
 // that do not fit into one operation have separate payload blocks; if such a block is on another
 // node than the list, the caller reads it itself. All operations return stale if no list is at the
 // address that they name. Any thread.
-// Tests: tests/unit/allocator/list_operations_test.cpp.
+// Tests: tests/unit/allocator/list_operations_test.cpp, list_reservation_test.cpp.
 #pragma once
 
 #include <array>
@@ -63,6 +63,11 @@ public:
 
     [[nodiscard]] memory::GlobalAddress address_of(list::BlockNumber block) const noexcept {
         return OwnedHeap::address_of(list::offset_of(block));
+    }
+
+    // The offset of a block that a request names; no_block: it names none, or none of this heap.
+    [[nodiscard]] heap::Offset block_at(memory::GlobalAddress address) const noexcept {
+        return address != 0 ? offset_of(address) : heap::no_block;
     }
 
     // The offset of a separate payload in this heap; no_block: it is in another heap.
@@ -142,6 +147,10 @@ struct ListInsert {
     // The process to which the separate block is on loan: it is in the list's heap, and belongs to
     // the list once the insertion is done.
     std::uint64_t lent_to = NodeHeap::nobody;
+    // The block for the node that ReserveNode has lent; 0: the insertion allocates one. The list
+    // owns the block once the insertion is done; after any other result the loan continues.
+    memory::GlobalAddress node = 0;
+    std::uint64_t node_lent_to = NodeHeap::nobody;
 };
 
 struct ListPlaced {
@@ -153,6 +162,27 @@ struct ListPlaced {
 // Inserts an element. The tail is its bytes, or an ApartPayload if they are in a separate block.
 struct InsertElement : ListOperation<InsertElement, ListInsert, ListPlaced, list_inline_max> {
     static constexpr local::OperationName name{"list.insert", "an insertion into a list"};
+    static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
+
+struct ListReserve {
+    memory::GlobalAddress list = 0;
+    list::Position before;
+    std::uint64_t bytes = 0;                   // bytes in the node: limit list_inline_max
+    std::uint64_t process = NodeHeap::nobody;  // the caller's
+};
+
+struct ListReserved {
+    list::ListEffect effect = list::ListEffect::done;
+    std::array<std::uint8_t, 7> reserved{};
+    LentBlock node;
+};
+
+// Lends the caller a block for the node of an element that it will insert before a position, which
+// it has found in the list.
+struct ReserveNode : ListOperation<ReserveNode, ListReserve, ListReserved> {
+    static constexpr local::OperationName name{"list.reserve", "reserving room in a list"};
     static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
     static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
 };
@@ -335,6 +365,7 @@ struct DestroyList : ListOperation<DestroyList, ListName, ListErased, 0, list_le
 inline constexpr const auto& list_operations = local::rows_of<MakeList,
                                                               DestroyList,
                                                               InsertElement,
+                                                              ReserveNode,
                                                               TakeElement,
                                                               MoveElement,
                                                               FindNeighbour,

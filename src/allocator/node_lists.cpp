@@ -80,6 +80,17 @@ char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
     return memory;
 }
 
+table::BlockNumber ListBlocks::lend_node(std::uint64_t bytes, std::uint64_t& process) {
+    heap::Offset block = heap_.heap_.allocate(cache_, bytes, alignment_least);
+    if (block == heap::no_block)
+        block = heap_.allocate_from_what_waits(cache_, bytes, alignment_least);
+    if (block == heap::no_block) return 0;
+    heap_.prepare(block, bytes, BlockOwner::program);
+    if (!heap_.lend_block(block, process)) process = NodeHeap::nobody;
+    heap_.heap_.keep(cache_);
+    return table::number_of(block);
+}
+
 const char* ListBlocks::find_apart(std::uint64_t address, std::uint64_t bytes) {
     const char* memory = nullptr;
     const heap::Offset offset = table::offset_of(block_of_apart(address));

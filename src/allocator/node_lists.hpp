@@ -75,6 +75,11 @@ public:
                                        std::uint32_t process,
                                        std::uint64_t bytes);
 
+    // Allocates a block of this heap, which becomes a node of a list later, and lends it to a
+    // process. 0: there is no room.
+    //   process  see NodeHeap::lend()
+    [[nodiscard]] table::BlockNumber lend_node(std::uint64_t bytes, std::uint64_t& process);
+
     // The address of a block of this heap.
     [[nodiscard]] std::uint64_t address_of(table::BlockNumber block) const noexcept {
         return apart_address(heap_.process(), block);

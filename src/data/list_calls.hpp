@@ -57,6 +57,18 @@ public:
         return names_.failure(acp::list::ListEffect::no_list, {input.list, input.list, 0});
     }
 
+    // Allocates a block for bytes of an element that lie apart: on loan to this process if it is in
+    // the list's heap (is_lent). Errors: memory, unsupported, peer
+    [[nodiscard]] base::Result<allocator::LentBlock> block_apart(std::uint32_t process,
+                                                                 std::uint64_t bytes,
+                                                                 bool is_lent) const {
+        if (is_lent) return allocator_.borrow(process, bytes);
+        auto made = allocator_.allocate(process, bytes, allocator::alignment_least,
+                                        allocator::BlockOwner::separate);
+        if (!made.is_ok()) return std::move(made).failure();
+        return allocator::LentBlock{made.value(), allocator::NodeHeap::nobody};
+    }
+
     // Copies bytes of an element that lie apart.
     [[nodiscard]] base::Status get(void* to, GlobalAddress from, std::uint64_t bytes) const {
         return bytes != 0 ? data::get(gma_, to, from, bytes) : base::Status();

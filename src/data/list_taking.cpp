@@ -16,15 +16,28 @@ using allocator::TakeWhich;
 using base::Result;
 using base::Status;
 
+Result<allocator::ListTake> ListTaking::request(const ListPlace& at,
+                                                TakeWhich which,
+                                                std::uint64_t room_bytes) const {
+    auto element = names_.position(at);
+    if (!element.is_ok()) return std::move(element).failure();
+    return allocator::ListTake{at.list, element.value(), which, room_bytes, space_.process()};
+}
+
 Result<ListTaking::Taken> ListTaking::take(const ListPlace& at,
                                            TakeWhich which,
                                            std::span<std::byte> room) {
-    auto element = names_.position(at);
-    if (!element.is_ok()) return std::move(element).failure();
-    auto returned = calls_.run<allocator::TakeElement>(
-        {at.list, element.value(), which, room.size(), space_.process()}, {}, room);
+    auto asked = request(at, which, room.size());
+    if (!asked.is_ok()) return std::move(asked).failure();
+    auto returned = calls_.run<allocator::TakeElement>(asked.value(), {}, room);
     if (!returned.is_ok()) return std::move(returned).failure();
-    const ListTaken& taken = returned.value().output;
+    return finish(at, which, returned.value().output, room);
+}
+
+Result<ListTaking::Taken> ListTaking::finish(const ListPlace& at,
+                                             TakeWhich which,
+                                             const ListTaken& taken,
+                                             std::span<std::byte> room) {
     if (taken.effect == ListEffect::end && which != TakeWhich::at) return Taken{};
     if (taken.effect != ListEffect::done) return names_.failure(taken.effect, at);
     if (taken.apart != 0) [[unlikely]] {

@@ -42,6 +42,17 @@ public:
                              allocator::TakeWhich which,
                              std::span<std::byte> room);
 
+    // The request of TakeElement that takes an element, for a caller that runs it itself.
+    base::Result<allocator::ListTake> request(const ListPlace& at,
+                                              allocator::TakeWhich which,
+                                              std::uint64_t room_bytes) const;
+
+    // What take() does after TakeElement has returned.
+    base::Result<Taken> finish(const ListPlace& at,
+                               allocator::TakeWhich which,
+                               const allocator::ListTaken& taken,
+                               std::span<std::byte> room);
+
 private:
     base::Status fetch(GlobalAddress list,
                        allocator::TakeWhich which,

@@ -61,17 +61,9 @@ Status Lists::destroy(GlobalAddress list) {
 // Writes the bytes of an element into a block of their process. If that is the list's heap, the block is on loan to this process
 // until the insertion.
 Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_lent) {
-    allocator::LentBlock block;
-    if (is_lent) {
-        auto lent = allocator_.borrow(element.process, element.bytes);
-        if (!lent.is_ok()) return lent;
-        block = lent.value();
-    } else {
-        auto made = allocator_.allocate(element.process, element.bytes, allocator::alignment_least,
-                                        allocator::BlockOwner::separate);
-        if (!made.is_ok()) return std::move(made).failure();
-        block.address = made.value();
-    }
+    auto made = calls_.block_apart(element.process, element.bytes, is_lent);
+    if (!made.is_ok()) return made;
+    const allocator::LentBlock block = made.value();
     if (element.bytes == 0) return block;
     auto status = data::put(gma_, block.address, element.data, element.bytes);
     if (status.is_ok()) return block;
@@ -224,7 +216,7 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
     return names_.failure(moved.effect, element);
 }
 
-// Takes the element out and inserts a copy, so that exactly one of several concurrent calls gets it.
+// Exactly one of several concurrent calls takes the element out of its list. A failure after that puts it back.
 Result<ListPlace> Lists::move_between_heaps(const ListPlace& before, const ListPlace& element) {
     auto found = content(element);
     if (!found.is_ok()) return std::move(found).failure();
@@ -235,20 +227,16 @@ Result<ListPlace> Lists::move_between_heaps(const ListPlace& before, const ListP
     std::vector<std::byte> bytes(found.value().bytes);
     auto stored = allocator_.owner_of(found.value().address);
     if (!stored.is_ok()) return std::move(stored).failure();
-    // Bytes from its node are stored in the new node; a separate payload stays on its rank.
-    auto old_home = names_.home_of(element.list);
-    auto new_home = names_.home_of(before.list);
-    const std::uint32_t process =
-        stored.value() == old_home.value() ? new_home.value() : stored.value();
-    auto taken = take(element, bytes.data(), bytes.size());
-    if (!taken.is_ok()) return std::move(taken).failure();
-    auto made = insert(before, {bytes.data(), bytes.size(), process});
-    if (made.is_ok()) return made;
+    ListMoving moving(gma_, allocator_, calls_, {before, element, stored.value(), bytes});
+    auto moved = moving.run();
+    if (moved.is_ok() || !moving.is_out()) return moved;
     const Element same{bytes.data(), bytes.size(), stored.value()};
-    if (insert(taken.value().next, same).is_ok() || insert(end_of(element.list), same).is_ok())
-        return made;
-    return std::move(made).failure().within(
-        "the element is lost, for there is no room to put it back");
+    if (insert(moving.next(), same).is_ok() || insert(end_of(element.list), same).is_ok())
+        return moved;
+    return std::move(moved).failure().within(
+        "the element is lost: its new list failed while the element was in neither list, and its "
+        "old "
+        "list has no room for it any more");
 }
 
 Result<Lists::Stretch> Lists::stretch(const ListPlace& from,

@@ -15,6 +15,7 @@
 #include "base/status.hpp"
 #include "data/allocator.hpp"
 #include "data/list_calls.hpp"
+#include "data/list_moving.hpp"
 #include "data/list_names.hpp"
 #include "data/list_taking.hpp"
 #include "gma/gma.hpp"
@@ -72,9 +73,9 @@ public:
     base::Result<Taken> take_first(GlobalAddress list, void* to, std::uint64_t room_bytes);
     base::Result<Taken> take_last(GlobalAddress list, void* to, std::uint64_t room_bytes);
 
-    // Moves an element before a place: in one step if both lists are on one heap, else it is taken
-    // out, and a copy inserted; if that fails the element is inserted again into its list, as a new
-    // one.
+    // Moves an element before a place: in one step if both lists are on one heap, else as
+    // data/list_moving.hpp says. A failed call leaves the element in its list, or inserts it there
+    // again if the node of the other list was lost.
     base::Result<ListPlace> move(const ListPlace& before, const ListPlace& element);
 
     // The neighbour of a place; the end precedes the first element and follows the last one.

@@ -12,20 +12,16 @@
 
 namespace acp::list {
 
-// Makes a node that is in no list, with its bytes. 0: there is no room.
+// Gives a block the mark of a node of the calling thread that is in no list.
 template <template <class> class Atomic>
-BlockNumber SharedLists<Atomic>::make_node(const Payload& payload) {
-    auto& own = ground_.shown();
-    const BlockNumber node = ground_.blocks().allocate(
-        own.made, ListNode<Atomic>::head_bytes + payload.bytes.count, heap::granule_bytes);
-    if (node == 0) return 0;
-    write_payload(ground_.node(node), payload.bytes);
+void SharedLists<Atomic>::make_node_of(BlockNumber node,
+                                       std::uint64_t bytes,
+                                       bool is_apart) noexcept {
     const std::uint64_t tentative =
-        mark::of(mark::tentative, mark::shape(payload.bytes.count, payload.is_apart),
-                 mark::stamp_of(ground_.own()));
+        mark::of(mark::tentative, mark::shape(bytes, is_apart), mark::stamp_of(ground_.own()));
     ground_.node(node).mark.store(tentative, std::memory_order_relaxed);
-    own.made.store(table::made::of(node) | table::made::filled, std::memory_order_release);
-    return node;
+    ground_.shown().made.store(table::made::of(node) | table::made::filled,
+                               std::memory_order_release);
 }
 
 //   side  previous: inserts before the position; next: behind it
@@ -33,22 +29,26 @@ template <template <class> class Atomic>
 ListEffect SharedLists<Atomic>::insert_at(
     BlockNumber list, const Position& before, Field side, const Payload& payload, Position& made) {
     if (!is_list(list)) return ListEffect::no_list;
-    const BlockNumber node = make_node(payload);
+    const BlockNumber node = reserve(payload.bytes.count, payload.is_apart);
     if (node == 0) return ListEffect::no_room;
+    fill(node, payload.bytes);
+    const ListEffect effect = link_at(node, list, before, side, made);
+    if (effect != ListEffect::done) drop(node);
+    return effect;
+}
+
+template <template <class> class Atomic>
+ListEffect SharedLists<Atomic>::link_at(
+    BlockNumber node, BlockNumber list, const Position& before, Field side, Position& made) {
     auto& own = ground_.shown();
-    const auto give_up = [&](ListEffect effect) {
-        ground_.unlink_and_free(node, table::Spare::second_word,
-                                [&] { own.made.store(0, std::memory_order_release); });
-        return effect;
-    };
     for (TurnPlan plan;;) {
         const ListEffect begun = begin(plan, list);
-        if (begun != ListEffect::done) return give_up(begun);
-        if (before.node != list && !is_element(plan, 0, before)) return give_up(ListEffect::stale);
+        if (begun != ListEffect::done) return begun;
+        if (before.node != list && !is_element(plan, 0, before)) return ListEffect::stale;
         const BlockNumber beside = neighbour_in(before.node, side);
         if (!ground_.has_node(beside)) {
             if (turns_.has_changed(plan)) continue;
-            return give_up(ListEffect::damaged);
+            return ListEffect::damaged;
         }
         const bool is_behind = side == Field::next;
         const BlockNumber left = is_behind ? before.node : beside;

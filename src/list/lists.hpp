@@ -145,6 +145,52 @@ public:
         return insert_at(list, end_of(list), Field::next, payload, made);
     }
 
+    // Makes a node that is in no list, for an element whose bytes follow by fill(): then link()
+    // needs no memory. The calling thread makes no other node before link() is done, or drop(). If
+    // the process is killed before that, recovery frees the node. 0: there is no room.
+    //   bytes  in the node, at most mark::size_max
+    [[nodiscard]] BlockNumber reserve(std::uint64_t bytes, bool is_apart) {
+        auto& own = ground_.shown();
+        const BlockNumber node = ground_.blocks().allocate(
+            own.made, ListNode<Atomic>::head_bytes + bytes, heap::granule_bytes);
+        if (node != 0) make_node_of(node, bytes, is_apart);
+        return node;
+    }
+
+    // Makes a block of the caller, with room for node_bytes(bytes), such a node. If link() fails
+    // the caller calls disown(), and the block is the caller's again.
+    void adopt(BlockNumber node, std::uint64_t bytes, bool is_apart) noexcept {
+        make_node_of(node, bytes, is_apart);
+    }
+
+    void disown() noexcept { ground_.shown().made.store(0, std::memory_order_release); }
+
+    [[nodiscard]] static constexpr std::uint64_t node_bytes(std::uint64_t bytes) noexcept {
+        return ListNode<Atomic>::head_bytes + bytes;
+    }
+
+    //   bytes  as many as the node was made for
+    void fill(BlockNumber node, const PlainBytes& bytes) const noexcept {
+        write_payload(ground_.node(node), bytes);
+    }
+
+    // Inserts that node before a position. done, no_list, stale, damaged: the node is still in no
+    // list, and the thread may link it elsewhere.
+    ListEffect link(BlockNumber node, BlockNumber list, const Position& before, Position& made) {
+        return link_at(node, list, before, Field::previous, made);
+    }
+
+    // Frees that node, which is in no list.
+    void drop(BlockNumber node) {
+        ground_.unlink_and_free(node, table::Spare::second_word, [&] { disown(); });
+    }
+
+    // Whether an element is at a position, or the position is the list's end. done, no_list, stale.
+    [[nodiscard]] ListEffect find(BlockNumber list, const Position& at) const {
+        if (at.node != list) return read(list, at, [](auto&, std::uint64_t, bool) {});
+        return is_list(list) ? ListEffect::done : ListEffect::no_list;
+    }
+
     // An element that was taken out. It belongs to the calling thread until settle(), which the
     // thread calls before its next call here.
     struct Taken {
@@ -256,6 +302,10 @@ private:
                          const Payload& payload,
                          Position& made);
 
+    ListEffect link_at(
+        BlockNumber node, BlockNumber list, const Position& before, Field side, Position& made);
+    void make_node_of(BlockNumber node, std::uint64_t bytes, bool is_apart) noexcept;
+
     template <typename Find>
     ListEffect take_any(BlockNumber list, const Find& find, Taken& taken);
 
@@ -286,7 +336,6 @@ private:
                          const Position& from,
                          Field direction,
                          Position& to) const;
-    BlockNumber make_node(const Payload& payload);
     std::uint64_t free_payload(BlockNumber node, bool is_kept = false);
 
     // Whether an element of any list is at a position, which may be any two words.

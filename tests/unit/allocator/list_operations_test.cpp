@@ -442,6 +442,8 @@ TEST_F(ListOperationsTest, say_that_there_is_no_heap) {
                 return made.add(NodeHeap::nobody);
             case number_of<InsertElement>:
                 return made.add(ListInsert());
+            case number_of<ReserveNode>:
+                return made.add(ListReserve());
             case number_of<TakeElement>:
                 return made.add(ListTake());
             case number_of<MoveElement>:
