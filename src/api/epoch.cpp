@@ -166,6 +166,7 @@ base::Status open_epoch(Library& instance) {
     instance.hashed = std::make_unique<data::Hashed>(*instance.gma, *instance.allocator);
     hashed_at_hand = instance.hashed.get();
     hashed_epoch = ++instance.hashed_epochs;
+    instance.locks = std::make_unique<lock::Locks>(*instance.gma, *instance.allocator);
     instance.sequences = std::make_unique<data::Sequences>(*instance.gma, *instance.allocator);
     instance.workspaces = std::make_unique<data::Workspaces>(*instance.gma, *instance.allocator,
                                                              instance.workspace_numbers_given);
@@ -211,6 +212,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
         instance.workspace_numbers_given = instance.workspaces->numbers_given();
     instance.workspaces.reset();
     instance.sequences.reset();
+    instance.locks.reset();
     hashed_at_hand = nullptr;
     hashed_epoch = 0;
     instance.hashed.reset();

@@ -304,8 +304,7 @@ Status move_entries(const char* call,
                     const MovePair& pair,
                     data::Scope scope) {
     if (inline_line == nullptr) open_inline_path();  // the locks know the thread by its line
-    lock::Locks locks(*library().gma, *library().allocator);
-    lock::MoveLeases leases(locks, hashed);
+    lock::MoveLeases leases(*library().locks, hashed);
     if (pair.into.directory != pair.from.directory) {
         auto status = leases.take(pair.into, pair.from, report_of_long_wait(call));
         if (!status.is_ok()) return status;

@@ -38,6 +38,7 @@
 #include "team/teams.hpp"
 
 #include "execution/plans.hpp"
+#include "lock/locks.hpp"
 #include "pm/contexts.hpp"
 
 namespace acp::api {
@@ -60,7 +61,8 @@ struct Library {
     std::unique_ptr<gma::WordWaits> word_waits;
     std::unique_ptr<data::Allocator> allocator;
     std::unique_ptr<data::Hashed> hashed;
-    std::uint64_t hashed_epochs = 0;             // number of epochs that had one
+    std::uint64_t hashed_epochs = 0;  // number of epochs that had one
+    std::unique_ptr<lock::Locks> locks;
     std::unique_ptr<data::Sequences> sequences;  // uses the allocator, like the next
     std::unique_ptr<data::Workspaces> workspaces;
     std::unique_ptr<message::Channels> channels;

@@ -26,8 +26,8 @@ using base::Result;
 using base::Status;
 using lock::Locks;
 
-Locks locks() noexcept {
-    return {*library().gma, *library().allocator};
+Locks& locks() noexcept {
+    return *library().locks;
 }
 
 // "acp_lock(lock 0x..) by rank 0 on host"
@@ -69,10 +69,8 @@ sync::LockParty party_of(const memory::HazardLine& line) noexcept {
 
 template <typename Body>
 int run_on(const char* call, acp_lock_t lock, const Body& body) noexcept {
-    const bool is_ok = api::run<Gravity::misuse_ends>(call, false, [&]() -> Status {
-        Locks all = locks();
-        return named(call, lock, body(all));
-    });
+    const bool is_ok = api::run<Gravity::misuse_ends>(
+        call, false, [&]() -> Status { return named(call, lock, body(locks())); });
     return is_ok ? 0 : -1;
 }
 

@@ -13,8 +13,6 @@
 #include "node/loss.hpp"
 #include "os/clock.hpp"
 
-#include "operations/put_signal.hpp"
-
 namespace acp::lock {
 
 using base::Code;
@@ -48,55 +46,10 @@ LockTaken taken_of(const LockReply& reply) noexcept {
 
 }  // namespace
 
-// A word of this process's heap, which a thread of another node sets. If a grant was found without
-// it, that thread may still set it: then the word is never used again.
-class Locks::GrantWord {
-public:
-    static constexpr std::uint64_t bytes = 64;
-
-    explicit GrantWord(data::Allocator& allocator) noexcept : allocator_(allocator) {}
-
-    GrantWord(const GrantWord&) = delete;
-    GrantWord& operator=(const GrantWord&) = delete;
-
-    ~GrantWord() {
-        if (address_ != 0 && !is_abandoned_)
-            (void)allocator_.free(address_, allocator::BlockOwner::separate);
-    }
-
-    // Errors: memory.
-    Status open(const local::Space& space) {
-        auto block =
-            allocator_.allocate(space.process(), bytes, bytes, allocator::BlockOwner::separate);
-        if (!block.is_ok()) return std::move(block).failure();
-        address_ = block.value();
-        char* place = nullptr;
-        (void)space.view().find_direct(address_, sizeof *word_, place);
-        word_ = reinterpret_cast<std::atomic<std::uint64_t>*>(place);
-        word_->store(0, std::memory_order_relaxed);
-        return {};
-    }
-
-    void abandon() noexcept { is_abandoned_ = value() == 0; }
-
-    [[nodiscard]] GlobalAddress address() const noexcept { return address_; }
-
-    // seq_cst: after the announcement of the sleep; partner: operations::SetSignal
-    [[nodiscard]] std::uint64_t value() const noexcept {
-        return word_ != nullptr ? word_->load(std::memory_order_seq_cst) : 0;
-    }
-
-private:
-    data::Allocator& allocator_;
-    GlobalAddress address_ = 0;
-    std::atomic<std::uint64_t>* word_ = nullptr;
-    bool is_abandoned_ = false;
-};
-
 // A thread in the queue of a lock.
 struct Locks::Waiting {
     LockCall call;
-    GrantWord& grant_word;  // has memory if the lock is on another node
+    BorrowedGrantWord& grant_word;  // begun if the lock is on another node
     bool is_here = false;
     LockReply last;  // the latest answer about the lock
     gma::Deadline deadline;
@@ -111,7 +64,7 @@ public:
         : locks_(locks), waiting_(waiting), deaths_(deaths()) {}
 
     gma::LookResult look() override {
-        if (waiting_.grant_word.value() != 0) return gma::LookResult::all;
+        if (waiting_.grant_word.is_granted()) return gma::LookResult::all;
         if (!waiting_.is_here)
             return deaths() != deaths_ ? gma::LookResult::all : gma::LookResult::nothing;
         auto reply = locks_.run<operations::PollLock>(waiting_.call, waiting_.call);
@@ -144,7 +97,7 @@ private:
 };
 
 Locks::Locks(gma::Gma& gma, data::Allocator& allocator) noexcept
-    : gma_(gma), allocator_(allocator) {}
+    : gma_(gma), allocator_(allocator), grant_words_(gma, allocator) {}
 
 std::string Locks::name_of(std::uint32_t process) const {
     return gma_.space().owner_name(allocator_.start_of(process));
@@ -219,18 +172,18 @@ Result<LockTaken> Locks::take(GlobalAddress lock,
                               const LongWait& tell_long_wait) {
     auto owner = owner_of(lock);
     if (!owner.is_ok()) return std::move(owner).failure();
-    GrantWord grant_word(allocator_);
+    BorrowedGrantWord grant_word(grant_words_);
     const bool is_here = gma_.space().is_on_node(owner.value());
     Waiting waiting{call_on(lock), grant_word, is_here, {}, {}, 0};
     Status no_word;  // why the caller cannot wait for the lock of another node
     if (!is_here && timeout_ns != 0) {
-        no_word = grant_word.open(gma_.space());
-        waiting.call.serial =
-            grant_word.address() / GrantWord::bytes % (1U << sync::lock_serial_bits);
+        no_word = grant_word.begin();
+        waiting.call.serial = grant_word.number() % (1U << sync::lock_serial_bits);
     }
     const bool may_wait = timeout_ns != 0 && no_word.is_ok();
-    auto reply = run<operations::TakeLock>({waiting.call, grant_word.address(), may_wait ? 1U : 0U},
-                                           waiting.call);
+    auto reply = run<operations::TakeLock>(
+        {waiting.call, may_wait ? 1U : 0U, grant_word.address(), grant_word.number()},
+        waiting.call);
     if (!reply.is_ok()) return std::move(reply).failure();
     waiting.last = reply.value();
     switch (waiting.last.outcome) {
@@ -268,20 +221,18 @@ Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) 
             slice_ns = std::min(slice_ns, left_ns);
         LockCondition condition(*this, waiting);
         (void)gma_.wait_until(condition, slice_ns);
-        if (waiting.grant_word.value() != 0)
-            return LockTaken{true, waiting.grant_word.value() == operations::lock_granted_by_death};
+        if (waiting.grant_word.is_granted()) return LockTaken{true, waiting.grant_word.has_died()};
         auto reply = run<operations::PollLock>(waiting.call, waiting.call);
+        notify_next(waiting.last);
         if (!reply.is_ok()) {
-            waiting.grant_word.abandon();
+            // Else the thread would get the lock later, and not know.
+            auto left = leave(waiting);
+            if (left.is_ok() && left.value().has_lock) return left;
             return std::move(reply).failure();
         }
-        notify_next(waiting.last);
         waiting.last = reply.value();
         notify_next(waiting.last);
-        if (has_lock(waiting.last)) {
-            waiting.grant_word.abandon();
-            return taken_of(waiting.last);
-        }
+        if (has_lock(waiting.last)) return taken_of(waiting.last);
         if (waiting.deadline.is_past()) return leave(waiting);
         const auto waited_ns = static_cast<std::int64_t>(os::now_ns() - began_ns);
         if (!is_told && waited_ns >= long_wait_ns) {
@@ -294,15 +245,11 @@ Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) 
     }
 }
 
-// The time is over.
+// The waiter gives up.
 Result<LockTaken> Locks::leave(Waiting& waiting) {
     auto reply = run<operations::LeaveLock>(waiting.call, waiting.call);
-    if (!reply.is_ok()) {
-        waiting.grant_word.abandon();
-        return std::move(reply).failure();
-    }
+    if (!reply.is_ok()) return std::move(reply).failure();
     notify_next(reply.value());
-    if (has_lock(reply.value())) waiting.grant_word.abandon();
     return taken_of(reply.value());
 }
 
@@ -341,11 +288,11 @@ Status Locks::free(GlobalAddress lock) {
 // Notifies a waiter of another node that the lock is its. If it is gone, the next waiter finds that.
 void Locks::notify_next(const LockReply& reply) {
     if (reply.next >= gma_.space().segment().shape().procs) return;
-    const operations::PutSignal put{reply.grant_word, reply.grant_word, reply.value};
+    const operations::LockNotification notification{reply.grant_word, reply.value};
     gma::Invocation call;
     call.process = reply.next;
-    call.operation = operations::put_signal_set_number;
-    call.arguments = data::wire_of(put);
+    call.operation = local::operation_number<operations::GrantLock>;
+    call.arguments = data::wire_of(notification);
     (void)data::ask(gma_, call);
 }
 

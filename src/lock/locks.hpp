@@ -4,7 +4,8 @@
 // node, in one round trip on another one. A waiter on the lock's node polls the lock, and sleeps on
 // the bell of its process; a waiter of another node sleeps until the thread that releases the lock
 // sets its grant word, in its own heap, and asks the lock's node only after a death, and every 2 s.
-// So a waiter loses nothing if the thread dies or stops that gave it the lock. Any thread.
+// So a waiter loses nothing if the thread dies or stops that gave it the lock. One object per epoch.
+// Any thread.
 // Reasons: ADR 0041. Tests: tests/lock.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "data/allocator.hpp"
 #include "gma/gma.hpp"
 
+#include "lock/grant_words.hpp"
 #include "operations/lock_operations.hpp"
 
 namespace acp::lock {
@@ -82,7 +84,6 @@ public:
     base::Status free(GlobalAddress lock);
 
 private:
-    class GrantWord;
     class LockCondition;
     struct Waiting;
 
@@ -103,6 +104,7 @@ private:
 
     gma::Gma& gma_;
     data::Allocator& allocator_;
+    GrantWords grant_words_;
 };
 
 }  // namespace acp::lock

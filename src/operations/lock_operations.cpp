@@ -89,8 +89,8 @@ void answer_with(const allocator::OwnedHeap& owner,
             space.segment().slot(space.slot_of(grant.process)).door.waiter_bell);
     } else {
         reply.next = grant.process;
-        reply.grant_word = grant.grant_word;
-        reply.value = grant.died != 0 ? lock_granted_by_death : lock_granted;
+        reply.grant_word = grant.notice.grant_word;
+        reply.value = sync::GrantState::of_grant(grant.notice.number, grant.died != 0);
     }
 }
 
@@ -178,7 +178,8 @@ std::string LockOfContainer::places_of(const Input& input) {
 
 Code TakeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     return run_step(owner, call->call, reply.output, [&](auto& lock, const auto& is_gone) {
-        return lock.take(party_of(call->call), call->may_wait != 0, call->grant_word, is_gone);
+        return lock.take(party_of(call->call), call->may_wait != 0,
+                         {call->grant_word, call->grant_number}, is_gone);
     });
 }
 
@@ -213,6 +214,29 @@ Code FreeLock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     reinterpret_cast<Head*>(owner.memory_of(block))->mark.store(0, std::memory_order_relaxed);
     (void)owner.heap().free(owner.thread(), block, allocator::BlockOwner::separate);
     return Code::ok;
+}
+
+Code GrantLock::check(const Call& call, const local::OwnerShape& /*shape*/) noexcept {
+    return sync::GrantState::is_grant(call->value) ? Code::ok : Code::argument;
+}
+
+Code GrantLock::run(Owner& owner, const Call& call, Reply& /*reply*/) noexcept {
+    using Word = std::atomic<std::uint64_t>;
+    local::OperationContext& context = owner.context();
+    std::byte* const place = context.find(call->grant_word, sizeof(Word));
+    if (place == nullptr) return context.refusal();
+    if (reinterpret_cast<std::uintptr_t>(place) % alignof(Word) != 0) return Code::alignment;
+    if (sync::GrantWord<>(*reinterpret_cast<Word*>(place)).grant(call->value)) {
+        const local::Space& space = context.space();
+        // After the word, by seq_cst; partner: Bell::announce() of the sleeper.
+        node::ring_bell_after_rmw(
+            space.segment().slot(space.slot_of(context.process())).door.waiter_bell);
+    }
+    return Code::ok;
+}
+
+std::string GrantLock::places_of(const Input& input) {
+    return "the grant word is " + local::Space::range_name(input.grant_word, sizeof(std::uint64_t));
 }
 
 }  // namespace acp::operations

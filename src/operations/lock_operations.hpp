@@ -3,15 +3,16 @@
 // same node runs them itself, the gateway of the owner's node runs them for other nodes, so a free
 // lock is taken in one round trip. The lock is sync::QueuedLock in a separate block of the heap.
 // An operation that gives the lock to a waiter of this node rings that process's bell; for a waiter
-// of another node the caller gets the address of its grant word, which the caller sets (SetSignal);
-// bytes that the lock guards may be written before it by the same operation. Any thread.
-// Tests: tests/unit/sync/queued_lock_test.cpp, tests/lock.
+// of another node the caller gets the address of its grant word, which the caller sets (GrantLock).
+// Any thread.
+// Tests: tests/unit/sync/queued_lock_test.cpp, tests/unit/operations/grant_lock_test.cpp, tests/lock.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "local/typed_operation.hpp"
+#include "sync/grant_word.hpp"
 #include "sync/queued_lock.hpp"
 
 #include "allocator/directory_operations.hpp"
@@ -30,16 +31,12 @@ struct LockReply {
     sync::LockOutcome outcome = sync::LockOutcome::again;
     std::uint32_t ticket = 0;                            // the caller has it if queued
     std::uint32_t holder = sync::LockGrant::no_process;  // the process that holds the lock
-    // If the step gave the lock to a process of another node: that process. The caller sets its word
-    // at `grant_word` to `value`.
+    // If the step gave the lock to a process of another node: that process. The caller notifies it
+    // by GrantLock, whose input follows.
     std::uint32_t next = sync::LockGrant::no_process;
     std::uint64_t grant_word = 0;
     std::uint64_t value = 0;
 };
-
-// The value of the grant word of a waiter of another node that has the lock.
-inline constexpr std::uint64_t lock_granted = std::uint64_t{1} << 32U;
-inline constexpr std::uint64_t lock_granted_by_death = lock_granted | 1U;
 
 // A thread and the lock that it names.
 struct LockCall {
@@ -52,8 +49,9 @@ struct LockCall {
 
 struct LockTake {
     LockCall call;
-    std::uint64_t grant_word = 0;  // address, of a caller of another node; else 0
     std::uint64_t may_wait = 0;
+    std::uint64_t grant_word = 0;    // address, of a caller of another node; else 0
+    std::uint64_t grant_number = 0;  // sync::GrantWord::begin
 };
 
 // The base of operations on a lock. Codes of a run: address (no place for a lock), stale (there is
@@ -123,7 +121,28 @@ struct FreeLock : LockOperation<LockCall> {
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
-inline constexpr const auto& lock_operations =
-    local::rows_of<MakeLock, TakeLock, PollLock, LeaveLock, ReleaseLock, FreeLock, LockOfContainer>;
+struct LockNotification {
+    std::uint64_t grant_word = 0;  // address, a multiple of 8
+    std::uint64_t value = 0;       // sync::GrantState::of_grant
+};
+
+// Tells a waiter of another node that the lock is its, and wakes it. Does nothing if the waiter
+// knows already, or has begun another wait. Codes of a run: alignment, and those of
+// OperationContext::find.
+struct GrantLock : local::OperationTypes<local::AddressedMemory, LockNotification, local::Nothing> {
+    static constexpr local::OperationName name{"lock.grant", "notifying a waiter of its lock"};
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
+inline constexpr const auto& lock_operations = local::rows_of<MakeLock,
+                                                              TakeLock,
+                                                              PollLock,
+                                                              LeaveLock,
+                                                              ReleaseLock,
+                                                              FreeLock,
+                                                              GrantLock,
+                                                              LockOfContainer>;
 
 }  // namespace acp::operations

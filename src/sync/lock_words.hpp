@@ -39,13 +39,19 @@ enum class LockOutcome : std::uint32_t {
     again        // other threads changed the lock too often: the caller calls once more
 };
 
+// Where a waiter of another node is notified (sync/grant_word.hpp).
+struct LockNotice {
+    std::uint64_t grant_word = 0;  // address; 0: the waiter polls
+    std::uint64_t number = 0;      // GrantWord::begin
+};
+
 // The waiter to which a step gave the lock.
 struct LockGrant {
     static constexpr std::uint32_t no_process = ~0U;
     std::uint32_t process = no_process;
     std::uint32_t serial = 0;
     std::uint32_t died = 0;  // 1: the holder before it died
-    std::uint64_t grant_word = 0;
+    LockNotice notice;
 };
 
 struct LockAnswer {
@@ -59,9 +65,10 @@ template <template <class> class Atomic = std::atomic>
 struct LockPlace {
     // ticket, process, thread, serial and state of the waiter. Writers: see above
     Atomic<std::uint64_t> waiter{0};
-    // Where the waiter is notified; the lock ignores the value. Writer: enter(), before the waiter
-    // is visible; one thread at a time passes values other than 0
+    // LockNotice of the waiter; the lock ignores the values. Only the gateway of the lock's node stores
+    // them, for a waiter that takes the place
     Atomic<std::uint64_t> grant_word{0};
+    Atomic<std::uint64_t> grant_number{0};
 };
 
 template <template <class> class Atomic = std::atomic>
@@ -74,7 +81,7 @@ struct alignas(64) LockHead {
     std::uint64_t reserved[5] = {};
 };
 
-static_assert(sizeof(LockHead<>) == 64 && sizeof(LockPlace<>) == 16);
+static_assert(sizeof(LockHead<>) == 64 && sizeof(LockPlace<>) == 24);
 
 enum class LockWaiterState : std::uint32_t { waiting, granted, cancelled, skipped };
 

@@ -15,7 +15,8 @@
 //                          with a number of its own
 //   waiting, cancelled -> skipped   when the place is first in the queue, and its waiter dead or gone
 // A place that is granted or skipped no longer changes until its ticket is below the queue's head.
-// Tests: tests/unit/sync/queued_lock_test.cpp, under the seeded scheduler, with kills and stops.
+// Tests: tests/unit/sync/queued_lock_test.cpp and far_waiter_test.cpp, under the seeded scheduler, with
+// kills and stops.
 #pragma once
 
 #include <atomic>
@@ -62,11 +63,10 @@ public:
 
     // Takes the lock: taken, taken_from_dead, held, queued, own, full, freed or again.
     //   may_wait  whether the caller waits if another thread holds the lock
-    //   grant_word   where the grant is notified; 0: the waiter polls
     template <typename IsGone>
     [[nodiscard]] LockAnswer take(const LockParty& me,
                                   bool may_wait,
-                                  std::uint64_t grant_word,
+                                  const LockNotice& notice,
                                   const IsGone& is_gone) noexcept {
         LockAnswer answer;
         for (std::uint32_t i = 0; i < steps_max; ++i) {
@@ -89,7 +89,7 @@ public:
                 if (is_orphaned) recover(answer.grant, is_gone);
                 return told(answer, LockOutcome::held);
             }
-            if (!enter(state, me, grant_word, is_gone, answer)) continue;
+            if (!enter(state, me, notice, is_gone, answer)) continue;
             return answer.outcome == LockOutcome::full ? answer : count_in(me, answer, is_gone);
         }
         return answer;
@@ -140,19 +140,22 @@ public:
     }
 
     // Releases the lock: released, not_holder, freed or again. The next waiter, if any, holds it
-    // then.
+    // then. With not_holder no place of the queue is the calling thread's.
     template <typename IsGone>
     [[nodiscard]] LockAnswer release(const LockParty& me, const IsGone& is_gone) noexcept {
         LockAnswer answer;
-        // relaxed: the calling thread has stored or acquired the word that names it
-        const LockState state(state_.load(std::memory_order_relaxed));
-        answer.holder = state.holder();
-        if (state.is_freed()) return told(answer, LockOutcome::freed);
-        const bool is_of_other = state.thread != me.thread && state.thread != lock_thread_shared &&
-                                 me.thread != lock_thread_shared;
-        if (state.holder() != me.process || is_of_other)
-            return told(answer, LockOutcome::not_holder);
-        return pass_on(answer, is_gone);
+        for (std::uint32_t i = 0; i < steps_max; ++i) {
+            // relaxed: the calling thread has stored or acquired the word that names it
+            const LockState state(state_.load(std::memory_order_relaxed));
+            answer.holder = state.holder();
+            if (state.is_freed()) return told(answer, LockOutcome::freed);
+            const bool is_of_other = state.thread != me.thread &&
+                                     state.thread != lock_thread_shared &&
+                                     me.thread != lock_thread_shared;
+            if (state.holder() == me.process && !is_of_other) return pass_on(answer, is_gone);
+            if (!withdraw(state, me, is_gone)) return told(answer, LockOutcome::not_holder);
+        }
+        return answer;
     }
 
     // Ends the lock, so that each later call answers freed. False: it is held, or a thread waits
@@ -221,11 +224,11 @@ private:
     template <typename IsGone>
     [[nodiscard]] bool enter(const LockState& state,
                              const LockParty& me,
-                             std::uint64_t grant_word,
+                             const LockNotice& notice,
                              const IsGone& is_gone,
                              LockAnswer& answer) noexcept {
         const auto take_over_from_end = [&](std::uint32_t i) {
-            return take_over((state.tail() - i) & ticket_mask, me, grant_word, is_gone, answer);
+            return take_over((state.tail() - i) & ticket_mask, me, notice, is_gone, answer);
         };
         // The last waiter may have left or died: its place is as good.
         if (state.waiters != 0 && take_over_from_end(1)) return true;
@@ -248,7 +251,7 @@ private:
             return false;
         }
         answer.ticket = ticket;
-        if (grant_word != 0) place.grant_word.store(grant_word, std::memory_order_relaxed);
+        tell(place, notice);
         return change(place, before, LockWaiter(ticket, me, LockWaiterState::waiting));
     }
 
@@ -256,7 +259,7 @@ private:
     template <typename IsGone>
     [[nodiscard]] bool take_over(std::uint32_t ticket,
                                  const LockParty& me,
-                                 std::uint64_t grant_word,
+                                 const LockNotice& notice,
                                  const IsGone& is_gone,
                                  LockAnswer& answer) noexcept {
         LockPlace<Atomic>& place = place_of(ticket);
@@ -265,11 +268,49 @@ private:
             before.state == LockWaiterState::cancelled ||
             (before.state == LockWaiterState::waiting && is_gone(before.party.process));
         if (before.ticket != ticket || !is_left) return false;
-        if (grant_word != 0) place.grant_word.store(grant_word, std::memory_order_relaxed);
+        tell(place, notice);
         if (!change(place, before, LockWaiter(ticket, me, LockWaiterState::waiting))) return false;
         answer.ticket = ticket;
         answer.outcome = LockOutcome::queued;
         return true;
+    }
+
+    // Cancels each place in which the calling thread waits, of a wait that it does not know of: a
+    // thread that waits makes no call. True: one of them was granted, so the thread may hold the
+    // lock now.
+    template <typename IsGone>
+    [[nodiscard]] bool withdraw(const LockState& state,
+                                const LockParty& me,
+                                const IsGone& is_gone) noexcept {
+        if (me.thread == lock_thread_shared) return false;
+        for (std::uint32_t i = 0; i <= state.waiters; ++i) {  // the last one may not be counted yet
+            const std::uint32_t ticket = (state.head + i) & ticket_mask;
+            LockPlace<Atomic>& place = place_of(ticket);
+            const LockWaiter waiter(place.waiter.load(std::memory_order_acquire));
+            if (waiter.ticket != ticket || waiter.party.process != me.process ||
+                waiter.party.thread != me.thread) {
+                continue;
+            }
+            const bool is_waiting = waiter.state == LockWaiterState::waiting;
+            if (is_waiting &&
+                change(place, waiter,
+                       LockWaiter(ticket, waiter.party, LockWaiterState::cancelled))) {
+                continue;
+            }
+            if (is_waiting || waiter.state == LockWaiterState::granted) {
+                LockGrant to_me;
+                finish(ticket, to_me, is_gone);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    static void tell(LockPlace<Atomic>& place, const LockNotice& notice) noexcept {
+        if (notice.grant_word == 0) return;
+        // relaxed, both: visible with the waiter; partner: step()
+        place.grant_word.store(notice.grant_word, std::memory_order_relaxed);
+        place.grant_number.store(notice.number, std::memory_order_relaxed);
     }
 
     // Counts the caller as a waiter, unless a later waiter has counted it. Takes the lock instead if
@@ -299,8 +340,8 @@ private:
     }
 
     // One step towards the grant to the first waiter, which exists. True: it holds the lock now.
-    //   grant  set when the step grants the place or hands the lock over; a waiter that is granted
-    //          twice is notified twice
+    //   grant  set when the step grants the place or hands the lock over. Two threads may do one
+    //          each, so a waiter may be notified twice, and late (sync/grant_word.hpp)
     template <typename IsGone>
     [[nodiscard]] bool step(const LockState& state,
                             LockGrant& grant,
@@ -309,10 +350,11 @@ private:
         const LockWaiter first(place.waiter.load(std::memory_order_acquire));
         if (first.ticket != state.head) return false;  // the state is an old one
         // Before the grant, after which a new waiter may take the place.
-        const std::uint64_t grant_word = place.grant_word.load(std::memory_order_acquire);
+        const LockNotice notice{place.grant_word.load(std::memory_order_acquire),
+                                place.grant_number.load(std::memory_order_acquire)};
         const bool has_died = is_gone(state.holder());
         const LockGrant granted{first.party.process, first.party.serial, has_died ? 1U : 0U,
-                                grant_word};
+                                notice};
         const auto becomes = [&](LockWaiterState into) {
             return change(place, first, LockWaiter(first.ticket, first.party, into));
         };

@@ -5,7 +5,7 @@ import sys
 
 from plants import Plants
 
-TESTS = ["tests/unit/sync/queued_lock_test.cpp"]
+TESTS = ["tests/unit/sync/queued_lock_test.cpp", "tests/unit/sync/far_waiter_test.cpp"]
 
 # name: (file, text, instead)
 MUTANTS = {
@@ -17,8 +17,8 @@ MUTANTS = {
     "a death is told to each later holder": ("queued_lock.hpp", "state.advanced().held_by(first.party, has_died)", "state.advanced().held_by(first.party, has_died || state.died != 0)"),
     "a waiter that does not wait leaves an orphan": ("queued_lock.hpp", "                if (is_orphaned) recover(answer.grant, is_gone);\n", ""),
     "a thread may take its lock twice": ("queued_lock.hpp", "if (state.holder() == me.process && state.thread == me.thread &&\n", "if (state.holder() == me.process && state.thread > me.thread &&\n"),
-    "another thread may release": ("queued_lock.hpp", "        if (state.holder() != me.process || is_of_other)\n", "        if (state.holder() != me.process)\n"),
-    "another process may release": ("queued_lock.hpp", "        if (state.holder() != me.process || is_of_other)\n", "        if (is_of_other)\n"),
+    "another thread may release": ("queued_lock.hpp", "if (state.holder() == me.process && !is_of_other) return", "if (state.holder() == me.process) return"),
+    "another process may release": ("queued_lock.hpp", "if (state.holder() == me.process && !is_of_other) return", "if (!is_of_other) return"),
     "a waiter that left is granted": ("queued_lock.hpp",
         "            case LockWaiterState::cancelled:\n                (void)becomes(LockWaiterState::skipped);\n                return false;\n",
         "            case LockWaiterState::cancelled:\n                (void)becomes(LockWaiterState::granted);\n                return false;\n"),
@@ -35,6 +35,16 @@ MUTANTS = {
     "a held lock is freed": ("queued_lock.hpp", "        return is_free && state.waiters == 0 && change(word, LockState::freed());", "        return state.waiters == 0 && change(word, LockState::freed());"),
     "an awaited lock is freed": ("queued_lock.hpp", "        return is_free && state.waiters == 0 && change(word, LockState::freed());", "        return is_free && change(word, LockState::freed());"),
     "a granted waiter died, and none looks": ("queued_lock.hpp", "            finish(state.head, answer.grant, is_gone);\n            recover(answer.grant, is_gone);\n", "            finish(state.head, answer.grant, is_gone);\n"),
+    "a late notification grants a later wait": ("grant_word.hpp", "        std::uint64_t before = GrantState::before(value);\n",
+                                                "        std::uint64_t before = word_.load(std::memory_order_relaxed);\n"),
+    "two waits have one number": ("grant_word.hpp", "(word_.load(std::memory_order_relaxed) >> 2U) + 1;", "1;"),
+    "a wait begins granted": ("grant_word.hpp", "        word_.store(number << 2U, std::memory_order_release);", "        word_.store(number << 2U | 1U, std::memory_order_release);"),
+    "a place keeps the number of an earlier wait": ("queued_lock.hpp", "        place.grant_number.store(notice.number, std::memory_order_relaxed);\n", ""),
+    "a refused release leaves a place in the queue": ("queued_lock.hpp", "if (!withdraw(state, me, is_gone)) return told(answer, LockOutcome::not_holder);",
+                                                      "return told(answer, LockOutcome::not_holder);"),
+    "a refused release overlooks an uncounted place": ("queued_lock.hpp", "for (std::uint32_t i = 0; i <= state.waiters; ++i) {  // the", "for (std::uint32_t i = 0; i < state.waiters; ++i) {  // the"),
+    "a refused release cancels places of other threads": ("queued_lock.hpp", "                waiter.party.thread != me.thread) {\n                continue;", "                false) {\n                continue;"),
+    "a release of a granted place is refused": ("queued_lock.hpp", "if (is_waiting || waiter.state == LockWaiterState::granted) {", "if (is_waiting) {"),
 }
 
 if __name__ == "__main__":

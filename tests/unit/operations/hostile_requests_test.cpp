@@ -22,7 +22,8 @@ std::uint64_t seed_of_run() {
 // Operations whose addresses may name any memory of the process, like those of a copy.
 bool is_put(std::uint32_t number) {
     return number == put_signal_add_number || number == put_signal_set_number ||
-           number == take_lease_number || number == leased_put_number;
+           number == take_lease_number || number == leased_put_number ||
+           number == local::operation_number<GrantLock>;
 }
 
 class Mutation {

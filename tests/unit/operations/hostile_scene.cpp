@@ -53,8 +53,8 @@ void HostileScene::fill_locks(std::uint32_t process, HeapContent& content) {
         ask(process, number_of<MakeLock>, bytes_of(LockToMake{64}));
         lock = told<MadeLock>().lock;
     }
-    ask(process, number_of<TakeLock>, bytes_of(LockTake{{content.locks[0], 1, 3, 0, 0}, 0, 0}));
-    ask(process, number_of<TakeLock>, bytes_of(LockTake{{content.locks[0], 2, 4, 5, 0}, 0, 1}));
+    ask(process, number_of<TakeLock>, bytes_of(LockTake{{content.locks[0], 1, 3, 0, 0}, 0, 0, 0}));
+    ask(process, number_of<TakeLock>, bytes_of(LockTake{{content.locks[0], 2, 4, 5, 0}, 1, 0, 0}));
     EXPECT_EQ(told<LockReply>().outcome, sync::LockOutcome::queued);
     content.ticket = told<LockReply>().ticket;
 }
@@ -256,8 +256,9 @@ void HostileScene::add_lock_requests(std::vector<Request>& all) const {
     const std::vector<Request> requests{
         {number_of<MakeLock>, bytes_of(LockToMake{4})},
         {number_of<LockOfContainer>, bytes_of(ContainerLock{held.directory, 4})},
-        {number_of<TakeLock>, bytes_of(LockTake{{held.locks[1], 0, 6, 0, 0}, 0, 1})},
-        {number_of<TakeLock>, bytes_of(LockTake{{held.locks[0], 0, 6, 7, 0}, starter_start(), 1})},
+        {number_of<TakeLock>, bytes_of(LockTake{{held.locks[1], 0, 6, 0, 0}, 1, 0, 0})},
+        {number_of<TakeLock>,
+         bytes_of(LockTake{{held.locks[0], 0, 6, 7, 0}, 1, starter_start(), 9})},
         {number_of<PollLock>, bytes_of(waiter)},
         {number_of<LeaveLock>, bytes_of(waiter)},
         {number_of<ReleaseLock>, bytes_of(holder)},
@@ -302,6 +303,8 @@ void HostileScene::add_put_requests(std::vector<Request>& all) const {
         {put_signal_set_number, joined(bytes_of(signal), "content")},
         {take_lease_number, bytes_of(wanted)},
         {leased_put_number, joined(bytes_of(put), "content")},
+        {number_of<GrantLock>,
+         bytes_of(LockNotification{starter + 8'192 + 1'024, sync::GrantState::of_grant(1, false)})},
     };
     all.insert(all.end(), requests.begin(), requests.end());
 }

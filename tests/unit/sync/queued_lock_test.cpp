@@ -3,171 +3,19 @@
 // thread is killed or stopped before whichever of its operations.
 #include "sync/queued_lock.hpp"
 
-#include <array>
 #include <cstdint>
-#include <functional>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "support/interleave.hpp"
+#include "unit/sync/lock_scene.hpp"
 
-namespace acp::sync {
+namespace acp::sync::test {
 namespace {
 
-namespace sched = test::sched;
-
-using Lock = QueuedLock<sched::Atomic>;
-
 constexpr std::uint64_t seeds = 500;
-constexpr std::uint64_t seeds_of_death = 40;
-constexpr std::uint32_t rounds = 2;
-constexpr std::uint32_t places = 8;
-constexpr std::uint64_t mark = 4711;
-
-// Each fiber is a process with one thread. A dead one is known to be so when no other can run, or
-// from the start of the scene on.
-struct Scene {
-    static constexpr std::uint32_t processes = 4;
-
-    LockHead<sched::Atomic> head;
-    std::array<LockPlace<sched::Atomic>, places> place;
-    std::array<sched::Atomic<std::uint32_t>, processes> bell;
-    std::array<sched::Atomic<std::uint32_t>, processes> dead;
-    // Plain data, which the lock orders; the next holder after a death uses another place.
-    std::array<std::uint64_t, 2> guarded{};
-    int inside = -1;
-    std::uint32_t sections = 0;
-    std::uint32_t deaths_told = 0;
-    std::uint32_t left = 0;
-    std::string wrong;
-
-    Scene() { Lock(head, place.data(), places).make(); }
-
-    [[nodiscard]] Lock lock() { return {head, place.data(), places}; }
-
-    [[nodiscard]] auto gone() {
-        return [this](std::uint32_t process) {
-            return process < processes && dead[process].load(std::memory_order_seq_cst) != 0;
-        };
-    }
-
-    static LockParty party(std::uint32_t process, std::uint32_t round = 0) {
-        return {process, process, round};
-    }
-
-    void notify(const LockGrant& grant) {
-        if (grant.process == LockGrant::no_process) return;
-        bell[grant.process].fetch_add(1, std::memory_order_seq_cst);
-        sched::wake_all(&bell[grant.process]);
-    }
-
-    void note_wrong(const std::string& what) {
-        if (wrong.empty()) wrong = what;
-    }
-
-    // Waits with a ticket; gives up after some looks if `is_hasty`.
-    LockAnswer wait(const LockParty& me, std::uint32_t ticket, bool is_hasty) {
-        for (int looks = 0;; ++looks) {
-            const std::uint32_t value = bell[me.process].load(std::memory_order_seq_cst);
-            LockAnswer answer = lock().poll(me, ticket, gone());
-            notify(answer.grant);
-            if (answer.outcome != LockOutcome::queued) return answer;
-            if (is_hasty && looks == 1) {
-                answer = lock().leave(me, ticket, gone());
-                notify(answer.grant);
-                if (answer.outcome != LockOutcome::queued) return answer;
-            }
-            sched::sleep_while_is(bell[me.process], value);
-        }
-    }
-
-    void work(std::uint32_t process, bool is_hasty) {
-        for (std::uint32_t round = 0; round < rounds; ++round) {
-            const LockParty me = party(process, round);
-            LockAnswer answer;
-            if (Lock::take_if_free(head, me)) {
-                answer.outcome = LockOutcome::taken;
-            } else {
-                answer = lock().take(me, true, 0, gone());
-            }
-            notify(answer.grant);
-            if (answer.outcome == LockOutcome::again) {
-                --round;
-                sched::pause();
-                continue;
-            }
-            if (answer.outcome == LockOutcome::queued) answer = wait(me, answer.ticket, is_hasty);
-            if (answer.outcome == LockOutcome::left) {
-                ++left;
-                continue;
-            }
-            if (answer.outcome != LockOutcome::taken &&
-                answer.outcome != LockOutcome::taken_from_dead) {
-                note_wrong("outcome " + std::to_string(static_cast<int>(answer.outcome)));
-                return;
-            }
-            critical_section(process, answer.outcome == LockOutcome::taken_from_dead);
-            release(me);
-        }
-    }
-
-    void release(const LockParty& me) {
-        if (Lock::release_if_alone(head, me)) return;
-        LockAnswer answer;
-        do {
-            answer = lock().release(me, gone());
-            notify(answer.grant);
-        } while (answer.outcome == LockOutcome::again);
-        if (answer.outcome != LockOutcome::released) note_wrong("no release");
-    }
-
-    LockAnswer take(std::uint32_t process, bool may_wait = true) {
-        return lock().take(party(process), may_wait, 0, gone());
-    }
-
-    [[nodiscard]] LockPlace<sched::Atomic>& place_of(std::uint32_t ticket) {
-        return place[ticket % places];
-    }
-
-    void critical_section(std::uint32_t process, bool is_from_dead) {
-        deaths_told += is_from_dead ? 1 : 0;
-        if (inside >= 0 && dead[static_cast<std::size_t>(inside)].peek() == 0)
-            note_wrong(std::to_string(process) + " entered while " + std::to_string(inside) +
-                       " was inside");
-        inside = static_cast<int>(process);
-        sched::note_write(&guarded[deaths_told]);
-        ++guarded[deaths_told];
-        sched::pause();
-        sched::note_write(&guarded[deaths_told]);
-        ++sections;
-        inside = -1;
-    }
-
-    void announce_death(std::uint32_t process) {
-        dead[process].store(1, std::memory_order_seq_cst);
-        for (std::uint32_t other = 0; other < processes; ++other) {
-            bell[other].fetch_add(1, std::memory_order_seq_cst);
-            sched::wake_all(&bell[other]);
-        }
-    }
-};
-
-std::vector<std::function<void()>> workers(Scene& scene, bool is_hasty) {
-    std::vector<std::function<void()>> fibers;
-    for (std::uint32_t process = 0; process < Scene::processes; ++process) {
-        fibers.emplace_back(
-            [&scene, process, is_hasty] { scene.work(process, is_hasty && process % 2 == 1); });
-    }
-    return fibers;
-}
-
-void expect_free(Scene& scene, std::uint64_t seed) {
-    std::uint32_t holder = 0;
-    EXPECT_TRUE(scene.lock().retire(holder, scene.gone()))
-        << "holder " << holder << ", seed " << seed;
-}
+using Scene = LockScene;
 
 TEST(QueuedLockTest, one_holder_at_a_time_and_all_get_the_lock) {
     sched::for_each_seed(seeds, [](std::uint64_t seed) {
@@ -237,21 +85,21 @@ INSTANTIATE_TEST_SUITE_P(with,
 TEST(QueuedLockTest, the_next_holder_learns_of_the_death_once) {
     for (const bool has_waiter : {false, true}) {
         Scene scene;
-        ASSERT_EQ(scene.lock().take(Scene::party(0), false, 0, scene.gone()).outcome,
+        ASSERT_EQ(scene.lock().take(Scene::party(0), false, {}, scene.gone()).outcome,
                   LockOutcome::taken);
         LockAnswer queued;
         if (has_waiter) {
-            queued = scene.lock().take(Scene::party(1), true, 0, scene.gone());
+            queued = scene.lock().take(Scene::party(1), true, {}, scene.gone());
             ASSERT_EQ(queued.outcome, LockOutcome::queued);
         }
         scene.dead[0].store(1, std::memory_order_seq_cst);
         const LockAnswer second =
             has_waiter ? scene.lock().poll(Scene::party(1), queued.ticket, scene.gone())
-                       : scene.lock().take(Scene::party(1), true, 0, scene.gone());
+                       : scene.lock().take(Scene::party(1), true, {}, scene.gone());
         EXPECT_EQ(second.outcome, LockOutcome::taken_from_dead);
         EXPECT_EQ(scene.lock().release(Scene::party(1), scene.gone()).outcome,
                   LockOutcome::released);
-        EXPECT_EQ(scene.lock().take(Scene::party(2), true, 0, scene.gone()).outcome,
+        EXPECT_EQ(scene.lock().take(Scene::party(2), true, {}, scene.gone()).outcome,
                   LockOutcome::taken);
     }
 }
@@ -339,17 +187,17 @@ TEST(QueuedLockTest, a_later_waiter_counts_one_that_has_not_counted_itself) {
 
 TEST(QueuedLockTest, waiters_get_the_lock_in_the_order_in_which_they_came) {
     Scene scene;
-    ASSERT_EQ(scene.lock().take(Scene::party(0), true, 0, scene.gone()).outcome,
+    ASSERT_EQ(scene.lock().take(Scene::party(0), true, {}, scene.gone()).outcome,
               LockOutcome::taken);
     for (std::uint32_t i = 1; i < Scene::processes; ++i) {
-        ASSERT_EQ(scene.lock().take(Scene::party(i), true, 100 + i, scene.gone()).outcome,
+        ASSERT_EQ(scene.lock().take(Scene::party(i), true, {100 + i, i}, scene.gone()).outcome,
                   LockOutcome::queued);
     }
     for (std::uint32_t i = 0; i + 1 < Scene::processes; ++i) {
         const LockAnswer answer = scene.lock().release(Scene::party(i), scene.gone());
         EXPECT_EQ(answer.outcome, LockOutcome::released);
         EXPECT_EQ(answer.grant.process, i + 1);
-        EXPECT_EQ(answer.grant.grant_word, 101U + i);
+        EXPECT_EQ(answer.grant.notice.grant_word, 101U + i);
         EXPECT_EQ(scene.lock().holder(), i + 1);
     }
 }
@@ -357,10 +205,10 @@ TEST(QueuedLockTest, waiters_get_the_lock_in_the_order_in_which_they_came) {
 TEST(QueuedLockTest, what_the_caller_may_not_do_is_refused) {
     Scene scene;
     EXPECT_EQ(scene.lock().release(Scene::party(0), scene.gone()).outcome, LockOutcome::not_holder);
-    ASSERT_EQ(scene.lock().take(Scene::party(0), true, 0, scene.gone()).outcome,
+    ASSERT_EQ(scene.lock().take(Scene::party(0), true, {}, scene.gone()).outcome,
               LockOutcome::taken);
-    EXPECT_EQ(scene.lock().take(Scene::party(0), true, 0, scene.gone()).outcome, LockOutcome::own);
-    EXPECT_EQ(scene.lock().take(Scene::party(1), false, 0, scene.gone()).outcome,
+    EXPECT_EQ(scene.lock().take(Scene::party(0), true, {}, scene.gone()).outcome, LockOutcome::own);
+    EXPECT_EQ(scene.lock().take(Scene::party(1), false, {}, scene.gone()).outcome,
               LockOutcome::held);
     EXPECT_EQ(scene.lock().release(Scene::party(1), scene.gone()).outcome, LockOutcome::not_holder);
     EXPECT_EQ(scene.lock().release({0, 5, 0}, scene.gone()).outcome, LockOutcome::not_holder);
@@ -369,17 +217,56 @@ TEST(QueuedLockTest, what_the_caller_may_not_do_is_refused) {
     EXPECT_EQ(holder, 0U);
     EXPECT_EQ(scene.lock().release(Scene::party(0), scene.gone()).outcome, LockOutcome::released);
     EXPECT_TRUE(scene.lock().retire(holder, scene.gone()));
-    EXPECT_EQ(scene.lock().take(Scene::party(1), true, 0, scene.gone()).outcome,
+    EXPECT_EQ(scene.lock().take(Scene::party(1), true, {}, scene.gone()).outcome,
               LockOutcome::freed);
+}
+
+// A thread that releases a lock waits for none, whatever the lock has kept of an earlier call.
+TEST(QueuedLockTest, a_refused_release_leaves_no_place_of_the_thread_in_the_queue) {
+    Scene scene;
+    ASSERT_EQ(scene.take(0).outcome, LockOutcome::taken);
+    ASSERT_EQ(scene.take(1).outcome, LockOutcome::queued);
+    const LockAnswer second = scene.take(2);
+    EXPECT_EQ(scene.lock().release(Scene::party(1), scene.gone()).outcome, LockOutcome::not_holder);
+    EXPECT_EQ(scene.lock().release(Scene::party(0), scene.gone()).grant.process, 2U);
+    EXPECT_EQ(scene.lock().poll(Scene::party(2), second.ticket, scene.gone()).outcome,
+              LockOutcome::taken);
+    const LockParty neighbour{1, 5, 0};  // another thread of that process
+    ASSERT_EQ(scene.lock().take(neighbour, true, {}, scene.gone()).outcome, LockOutcome::queued);
+    EXPECT_EQ(scene.lock().release(Scene::party(1), scene.gone()).outcome, LockOutcome::not_holder);
+    EXPECT_EQ(scene.lock().release(Scene::party(2), scene.gone()).grant.process, 1U);
+    EXPECT_EQ(scene.lock().release(neighbour, scene.gone()).outcome, LockOutcome::released);
+    std::uint32_t holder = 0;
+    EXPECT_TRUE(scene.lock().retire(holder, scene.gone()));
+}
+
+// The holder has stopped after it granted the place, and the waiter does not know.
+TEST(QueuedLockTest, a_release_of_a_granted_place_releases_the_lock) {
+    for (const bool is_counted : {true, false}) {
+        Scene scene;
+        ASSERT_EQ(scene.take(0).outcome, LockOutcome::taken);
+        const LockAnswer waiting = scene.take(1);
+        const std::uint32_t ticket = waiting.ticket + (is_counted ? 0 : 1);
+        const auto state = is_counted ? LockWaiterState::granted : LockWaiterState::waiting;
+        const LockParty other = Scene::party(is_counted ? 1 : 2);
+        scene.place_of(ticket).waiter.store(LockWaiter(ticket, other, state).word(),
+                                            std::memory_order_seq_cst);
+        EXPECT_EQ(scene.lock().release(other, scene.gone()).outcome,
+                  is_counted ? LockOutcome::released : LockOutcome::not_holder);
+        if (!is_counted) {
+            EXPECT_EQ(LockWaiter(scene.place_of(ticket).waiter.peek()).state,
+                      LockWaiterState::cancelled);
+        }
+    }
 }
 
 // Places of waiters that gave up are used again, so they do not fill the queue.
 TEST(QueuedLockTest, only_waiters_fill_the_queue) {
     Scene scene;
     const auto join = [&scene](std::uint32_t serial) {
-        return scene.lock().take({1, serial % 32, serial}, true, 0, scene.gone());
+        return scene.lock().take({1, serial % 32, serial}, true, {}, scene.gone());
     };
-    ASSERT_EQ(scene.lock().take(Scene::party(0), true, 0, scene.gone()).outcome,
+    ASSERT_EQ(scene.lock().take(Scene::party(0), true, {}, scene.gone()).outcome,
               LockOutcome::taken);
     for (std::uint32_t i = 0; i < 100; ++i) {
         const LockAnswer waiting = join(i);
@@ -397,10 +284,11 @@ TEST(QueuedLockTest, only_waiters_fill_the_queue) {
     EXPECT_EQ(join(52).outcome, LockOutcome::full);
     scene.dead[1].store(1, std::memory_order_seq_cst);
     for (std::uint32_t i = 0; i < places - 1; ++i) {
-        EXPECT_EQ(scene.lock().take({2, i, i}, true, 0, scene.gone()).outcome, LockOutcome::queued);
+        EXPECT_EQ(scene.lock().take({2, i, i}, true, {}, scene.gone()).outcome,
+                  LockOutcome::queued);
     }
     EXPECT_EQ(scene.take(3).outcome, LockOutcome::full);
 }
 
 }  // namespace
-}  // namespace acp::sync
+}  // namespace acp::sync::test
