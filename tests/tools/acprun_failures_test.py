@@ -20,6 +20,11 @@ class Reports(ToolTest):
         self.assertEqual(len(re.findall("acprun: rank", error)), 1)
         self.assert_nobody_is_left(job)
 
+    def test_ranks_that_are_killed_alike_get_one_hint(self):
+        result = acprun("-n", "3", "--on-failure=continue", ACT, "signal=9")
+        self.assertEqual(result.stderr.count(b"was killed by signal 9"), 3)
+        self.assertEqual(result.stderr.count(b"acprun: hint: if nobody sent it, memory ran out"), 1)
+
     def test_each_kind_of_end_has_its_words_and_its_code(self):
         for verbs, code, words in (
                 (("1:exit=3",), 3, "rank 1 .* exited with code 3;"),

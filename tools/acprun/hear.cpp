@@ -240,7 +240,7 @@ void Launcher::settle_stopped() {
         "they continue; SIGCONT to acprun continues all ranks");
 }
 
-// Similar nodes send the same notes: prints each text once.
+// Prints each text once: similar nodes send the same notes, and ranks that die alike need one hint.
 void Launcher::hear_note(std::string_view text) {
     const bool is_known =
         std::find(told_notes_.begin(), told_notes_.end(), text) != told_notes_.end();
@@ -279,7 +279,7 @@ void Launcher::tell_failures(std::uint64_t ended_others) {
 }
 
 void Launcher::hint(const std::string& text) {
-    if (!text.empty() && !options_.is_quiet) say("hint: " + text);
+    if (!text.empty()) hear_note("hint: " + text);
 }
 
 std::string Launcher::place_of(std::uint32_t node) const {
