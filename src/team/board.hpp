@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,53 @@ struct BoardMeeting {
     node::SharedText<5> call{};  // its name; valid while the word says that there is one
 };
 
+// The last calls that a member has begun on the team, by their number. A member records each call;
+// only a thread that is about to sleep in a call reads those of the other members of its node.
+// Writer: the block's owner.
+class CallRecord {
+public:
+    // Records the call `number`, which is one more than that of the last call.
+    void note(std::uint64_t number, const Signature& signature) noexcept {
+        Entry& entry = entry_of(number);
+        // release, all: a reader that sees a later one of these stores sees the earlier ones;
+        // partner: find()
+        entry.number.store(0, std::memory_order_relaxed);
+        entry.what.store(signature.what, std::memory_order_release);
+        entry.bytes.store(signature.bytes, std::memory_order_release);
+        entry.number.store(number, std::memory_order_release);
+    }
+
+    // The call `number`; nullopt: it is not begun, or is too long ago.
+    [[nodiscard]] std::optional<Signature> find(std::uint64_t number) const noexcept {
+        const Entry& entry = entry_of(number);
+        // acquire, all: a signature of a later call shows the 0 that was stored before it; partner:
+        // note()
+        if (entry.number.load(std::memory_order_acquire) != number) return std::nullopt;
+        Signature signature;
+        signature.what = entry.what.load(std::memory_order_acquire);
+        signature.bytes = entry.bytes.load(std::memory_order_acquire);
+        if (entry.number.load(std::memory_order_relaxed) != number) return std::nullopt;
+        return signature;
+    }
+
+private:
+    struct Entry {
+        std::atomic<std::uint64_t> number{0};  // 0: the entry is being written
+        std::atomic<std::uint64_t> what{0};
+        std::atomic<std::uint64_t> bytes{0};
+    };
+
+    [[nodiscard]] Entry& entry_of(std::uint64_t number) noexcept {
+        return entries_[number % entries_.size()];
+    }
+
+    [[nodiscard]] const Entry& entry_of(std::uint64_t number) const noexcept {
+        return entries_[number % entries_.size()];
+    }
+
+    std::array<Entry, 8> entries_{};
+};
+
 // The block of a member. Behind it is a chunk for each round, for payloads that do not fit into a
 // line. All zero at the start.
 struct BoardBlock {
@@ -78,13 +126,15 @@ struct BoardBlock {
     alignas(64) std::atomic<RoundNumber> finished{0};
     // Used in the team of all ranks only. Writer: the owner. Readers: all processes of the job.
     BoardMeeting meeting;
+    alignas(64) CallRecord calls;
     // A bit for each place: the member there has left the team, and no longer accesses this block.
     // Writer: that member.
     alignas(64) std::array<std::atomic<std::uint64_t>, board_places_max / 64> departed{};
     Trouble trouble;
 };
 
-static_assert(sizeof(BoardBlock) == 64 * (board_depth + 1) + board_places_max / 8 + 448);
+static_assert(sizeof(BoardBlock) == std::size_t{64} * (board_depth + 1) + sizeof(CallRecord) +
+                                        board_places_max / 8 + 448);
 
 inline constexpr std::uint64_t board_bytes = sizeof(BoardBlock) + board_depth * board_chunk_bytes;
 
@@ -194,6 +244,21 @@ public:
     // of the node afterwards.
     void finish(RoundNumber round) noexcept { store(block(own_).finished, round); }
 
+    // Records a call that the caller begins.
+    void note_call(const Signature& signature) noexcept {
+        ++calls_;
+        if (size() != 0) block(own_).calls.note(calls_, signature);  // a team of one has no block
+    }
+
+    // The number of calls that the caller has begun.
+    [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
+
+    // The call that a member has begun as its call `number`; nullopt: not yet, or it is long ago.
+    [[nodiscard]] std::optional<Signature> call(std::uint32_t place,
+                                                std::uint64_t number) const noexcept {
+        return block(place).calls.find(number);
+    }
+
     // The caller no longer accesses the block of a member. It must ring that member afterwards.
     void depart_from(std::uint32_t place) noexcept {
         // seq_cst: orders the store before the check of that member's bell; partner:
@@ -263,6 +328,7 @@ private:
     std::uint32_t own_;
     bool is_fence_by_each_;
     RoundNumber round_ = 0;
+    std::uint64_t calls_ = 0;
     // the last round that all other members are known to have finished
     RoundNumber known_finished_ = 0;
 };

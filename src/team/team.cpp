@@ -57,13 +57,15 @@ public:
     [[nodiscard]] bool has_come() const noexcept { return has_come_; }
 
     gma::LookResult look() override {
-        if (std::exchange(is_announced_, false)) {
+        const bool is_thorough = std::exchange(is_announced_, false);
+        if (is_thorough) {
             // Orders the announcement before the polls below; partners: Board::publish(), and the
             // rings of channels
             if (!os::expedite()) base::fence(std::memory_order_seq_cst);
             expected_.look_thoroughly();
         }
         has_come_ = has_come_ || expected_.has_come();
+        if (is_thorough && !has_come_) team_.compare_calls();
         return has_come_ || !team_.look() ? gma::LookResult::all : gma::LookResult::nothing;
     }
 
@@ -123,6 +125,7 @@ std::optional<std::uint32_t> Team::missing_rank() const noexcept {
 bool Team::can_go_on(bool is_thorough) noexcept {
     if (is_thorough) stopped_.expected->look_thoroughly();
     stopped_.has_come = stopped_.expected->has_come();
+    if (is_thorough && !stopped_.has_come) compare_calls();
     return stopped_.has_come || !look() || deadline_.is_past();
 }
 
@@ -179,6 +182,20 @@ bool Team::look() noexcept {
     is_untold_ = news == Breakage::News::death && has_lost_node();
     ends_.abandon();
     return false;
+}
+
+// Breaks the team if another member of the node has made another call than this one. They may
+// exchange nothing in the two calls, and wait for each other for ever.
+void Team::compare_calls() noexcept {
+    for (std::uint32_t place = 0; place < board_.size(); ++place) {
+        const std::optional<Signature> found =
+            place == members_.own_place() ? std::nullopt : board_.call(place, board_.calls());
+        if (!found.has_value() || *found == signature_) continue;
+        const Status why =
+            mismatch(members_.near()[place], signature_, [&found] { return describe(*found); });
+        note_failure(why.code(), why.message());
+        return;
+    }
 }
 
 void Team::note_failure(Code code, std::string_view why) noexcept {

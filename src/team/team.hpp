@@ -119,10 +119,13 @@ public:
         deadline_ = deadline;
         is_late_ = false;
         missing_ = nobody;
-        const bool is_whole = look();
-        if (!is_whole) [[unlikely]]
+        if (!look()) [[unlikely]] {
             tell_others();
-        return is_whole;
+            return false;
+        }
+        // A barrier that a deadline has interrupted is one call, however often it is resumed.
+        if (!sync_.is_begun) board_.note_call(signature_);
+        return true;
     }
 
     // The current call.
@@ -329,6 +332,7 @@ private:
     bool have_gone_well(std::span<FarMessage> messages);
     void await_reason(std::uint32_t rank);
     bool look() noexcept;
+    void compare_calls() noexcept;
 
     bool fail_mismatch(std::uint32_t rank,
                        const Signature& expected,
@@ -339,10 +343,17 @@ private:
     //   found()  the other member's call, as text
     template <typename Found>
     bool fail_mismatch(std::uint32_t rank, const Signature& expected, const Found& found) noexcept {
-        return fail(base::Status::worded(base::Code::mismatch, [&] {
+        return fail(mismatch(rank, expected, found));
+    }
+
+    template <typename Found>
+    [[nodiscard]] base::Status mismatch(std::uint32_t rank,
+                                        const Signature& expected,
+                                        const Found& found) const noexcept {
+        return base::Status::worded(base::Code::mismatch, [&] {
             return name_of_member(members_.own()) + " has called " + describe(expected) + ", and " +
                    name_of_member(rank) + " " + found();
-        }));
+        });
     }
 
     void note_failure(base::Code code, std::string_view why) noexcept;

@@ -148,8 +148,8 @@ class Doings(ToolTest):
             self.assertEqual(len(set(re.findall("team (0x[0-9a-f]+)", answer))), 1, answer)
             self.end(job)
 
-    def test_different_calls_of_the_members_of_a_team_are_reported_side_by_side(self):
-        job = self.start("-n", "3", RANK, "init", "print=ready", "0:team-sync", "1:team-broadcast=2", "2:pause")
+    def test_different_calls_of_members_of_different_nodes_are_reported_side_by_side(self):
+        job = self.start("-n", "3", "--nodes", "3", RANK, "init", "print=ready", "0:team-sync", "1:team-broadcast=2", "2:pause")
         self.assertEqual(job.read_lines(3), ready(3))
         self.ask_until(job, r"\n  rank 0 waits in acp_sync_team on the team of all ranks for \d+\.\d s: for rank [12]\n",
                        r"\n  rank 1 waits in acp_broadcast_team of 8 bytes on the team of all ranks for \d+\.\d s: for rank 2\n")

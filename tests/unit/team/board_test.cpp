@@ -66,6 +66,46 @@ TEST_F(BoardTest, others_read_what_was_published_with_its_signature) {
     }
 }
 
+TEST_F(BoardTest, the_last_calls_of_a_member_are_found_by_their_number) {
+    Board writer = board_of(0);
+    const Board reader = board_of(2);
+    EXPECT_FALSE(reader.call(0, 1).has_value());
+    for (std::uint64_t number = 1; number <= 20; ++number) {
+        writer.note_call({CollectiveCall::broadcast, number});
+        EXPECT_FALSE(reader.call(0, number + 1).has_value());
+        EXPECT_FALSE(reader.call(1, number).has_value());
+        for (std::uint64_t back = 0; back < number; ++back) {
+            const auto found = reader.call(0, number - back);
+            ASSERT_EQ(found.has_value(), back < 8);
+            if (found.has_value()) {
+                EXPECT_EQ(*found, Signature(CollectiveCall::broadcast, number - back));
+            }
+        }
+    }
+}
+
+// A writer stores the parts of a record while a reader loads them.
+TEST_F(BoardTest, a_call_that_is_found_has_the_signature_of_its_number) {
+    Board writer = board_of(0);
+    const Board reader = board_of(1);
+    constexpr std::uint64_t last = 200'000;
+    std::thread thread([&writer] {
+        for (std::uint64_t number = 1; number <= last; ++number)
+            writer.note_call(
+                {CollectiveCall::broadcast, number, static_cast<std::uint32_t>(number)});
+    });
+    std::uint64_t wrong = 0;
+    for (std::uint64_t number = 1; number <= last;) {
+        const auto found = reader.call(0, number);
+        const bool is_right =
+            !found.has_value() || (found->bytes == number && found->root() == number);
+        wrong += is_right ? 0 : 1;
+        if (found.has_value() || reader.call(0, last).has_value()) ++number;
+    }
+    thread.join();
+    EXPECT_EQ(wrong, 0U);
+}
+
 TEST_F(BoardTest, a_round_waits_for_those_that_have_not_finished_the_one_it_overwrites) {
     Board ahead = board_of(0);
     Board second = board_of(1);

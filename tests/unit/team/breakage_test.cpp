@@ -237,6 +237,65 @@ TEST_P(BreakageTest, members_that_make_different_calls_fail_with_the_names_of_bo
     }
 }
 
+// The member of the barrier and those that send to it exchange nothing: each waits for another.
+TEST_P(BreakageTest, calls_that_exchange_nothing_are_compared_by_the_members_of_a_node) {
+    for (const std::uint32_t odd : {std::uint32_t{0}, node_.size() - 1}) {
+        TeamNode node(GetParam());
+        const Part alltoall = call({CollectiveCall::alltoallv, 0}, [](Team& team) {
+            std::vector<char> sent(team.members().size());
+            std::vector<char> received(sent.size());
+            const std::vector<std::size_t> sizes(sent.size(), 1);
+            std::vector<std::size_t> offsets(sent.size());
+            for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = i;
+            return all_to_all(team, sent.data(), {sizes, offsets}, received.data(),
+                              {sizes, offsets});
+        });
+        std::vector<std::uint32_t> all;
+        for (std::uint32_t rank = 0; rank < node.size(); ++rank) {
+            node.start(rank, rank == odd ? barrier() : alltoall);
+            all.push_back(rank);
+        }
+        node.finish(all);
+        for (const std::uint32_t rank : all) {
+            const std::string words = node.words(rank);
+            EXPECT_EQ(node.end(rank).code(), Code::mismatch) << words;
+            EXPECT_NE(words.find("alltoallv_team"), std::string::npos) << words;
+            EXPECT_NE(words.find("acp_nbsync_team"), std::string::npos) << words;
+        }
+    }
+}
+
+TEST_P(BreakageTest, a_root_that_has_gone_on_is_compared_in_the_call_it_has_left) {
+    if (GetParam().size() == 2)
+        return;  // no member has left the call while another one of its node waits
+    TeamNode node(GetParam());
+    const std::uint32_t last = node.size() - 1;
+    // The first member believes that it is the root, and so does the last one.
+    const auto gather_to = [](std::uint32_t root) {
+        return call({CollectiveCall::gather, 8'000, root}, [=](Team& team) {
+            const std::vector<char> own(8'000);
+            std::vector<char> parts(own.size() * team.members().size());
+            return gather(team, own.data(), parts.data(), own.size(), root);
+        });
+    };
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t rank = 0; rank <= last; ++rank) {
+        node.start(rank, gather_to(rank == 0 ? 0 : last));
+        all.push_back(rank);
+    }
+    for (int i = 0; i < 50; ++i) node.pass();
+    for (const std::uint32_t rank : all) {
+        if (node.has_ended(rank)) node.start(rank, barrier());
+    }
+    node.finish(all);
+    for (const std::uint32_t rank : all) {
+        const std::string words = node.words(rank);
+        EXPECT_EQ(node.end(rank).code(), Code::mismatch) << words;
+        EXPECT_NE(words.find("to member 0"), std::string::npos) << words;
+        EXPECT_NE(words.find("to member " + std::to_string(last)), std::string::npos) << words;
+    }
+}
+
 TEST_P(BreakageTest, no_receive_writes_into_its_buffer_after_the_team_is_broken) {
     std::vector<char> target(100'000, 'a');
     const std::uint32_t sender = node_.size() - 1;
