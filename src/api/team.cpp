@@ -220,7 +220,7 @@ int acp_sync_team_timeout(acp_team_t team, int64_t timeout_ns) {
     constexpr int refused = -1;
     const int ended_with = api::run<Gravity::reported>(call, int{refused}, [&]() -> Result<int> {
         auto status = library().teams->run(
-            number_of(team), {CollectiveCall::sync, 0},
+            number_of(team), team::Signature(CollectiveCall::sync, 0).with_timeout(),
             [](team::Team& met) { return team::synchronize(met); }, gma::Deadline(timeout_ns));
         const Code code = status.code();
         if (code != Code::ok) api::keep(api::in_call(call, in_time(std::move(status))));

@@ -96,6 +96,7 @@ CallName::CallName(const Signature& signature) noexcept {
     append(name.substr(0, prefix));
     if (signature.is_non_blocking()) append("nb");
     append(name.substr(prefix));
+    if (signature.has_timeout()) append("_timeout");
 }
 
 std::string describe(const Signature& signature) {

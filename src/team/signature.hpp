@@ -54,7 +54,7 @@ struct Combination {
 };
 
 struct Signature {
-    std::uint64_t what = 0;  // call, combination, root, and the non-blocking bit
+    std::uint64_t what = 0;  // call, combination, root, and the bits of the form
     // Bytes of each member, or of each pair; for free_memory and free_plan, the number of the
     // allocation or plan; for free_pages, the first page.
     std::uint64_t bytes = 0;
@@ -92,18 +92,29 @@ struct Signature {
 
     [[nodiscard]] bool is_non_blocking() const noexcept { return (what & non_blocking_bit) != 0; }
 
+    // The signature of acp_sync_team_timeout: it equals that of acp_sync_team, but describe() names
+    // this form.
+    [[nodiscard]] Signature with_timeout() const noexcept {
+        Signature limited = *this;
+        limited.what |= timeout_bit;
+        return limited;
+    }
+
+    [[nodiscard]] bool has_timeout() const noexcept { return (what & timeout_bit) != 0; }
+
     friend bool operator==(const Signature& one, const Signature& other) noexcept {
-        return ((one.what ^ other.what) & ~non_blocking_bit) == 0 && one.bytes == other.bytes;
+        return ((one.what ^ other.what) & ~form_bits) == 0 && one.bytes == other.bytes;
     }
 
 private:
     static constexpr std::uint64_t non_blocking_bit = 1U << 24;
+    static constexpr std::uint64_t timeout_bit = 1U << 25;
+    static constexpr std::uint64_t form_bits = non_blocking_bit | timeout_bit;
 };
 
 static_assert(sizeof(Signature) == 16);
 
-// The name of a call, in the non-blocking form where it was made so: "acp_nbsync_team". It needs no
-// memory: a call that waits has to end also where there is none.
+// The name of a call, in the form in which it was made: "acp_nbsync_team". It needs no memory: a call that waits has to end also where there is none.
 class CallName {
 public:
     explicit CallName(const Signature& signature) noexcept;

@@ -67,9 +67,11 @@ Status Teams::no_such_team(TeamHandle handle) {
 }
 
 Status Teams::late(const Signature& signature) {
-    return {Code::state,
-            std::string("acp_sync_team_timeout has not ended on this team: it comes before ")
-                .append(name_of(signature.call()))};
+    return Status::worded(Code::state, [&signature] {
+        return "acp_sync_team_timeout has begun a barrier on this team that has not ended: call "
+               "acp_sync_team, or acp_sync_team_timeout until it returns ACP_OK, before " +
+               std::string(CallName(signature).text());
+    });
 }
 
 Status Teams::timeout(const Team& team) {
@@ -281,7 +283,7 @@ Result<RequestHandle> Teams::begin(TeamHandle handle,
     const Use use(*this, handle, CallLock::Use::moment);
     if (!use.is_ok()) return use.why();
     const bool is_sync_late = use.team().pending_sync().is_begun && !use.team().is_broken();
-    if (use.entry().calls.is_empty() && is_sync_late) return late(signature);
+    if (use.entry().calls.is_empty() && is_sync_late) return late(signature.non_blocking());
     return requests_.begin(use.entry(), [this, signature, made = std::move(body)](Team& team) {
         return run_call(team, signature, made);
     });

@@ -40,9 +40,9 @@ TEST_F(TeamTest, different_calls_of_members_fail_on_all_with_the_names_of_both) 
     if (procs_ == 1) return;
     std::array<std::int64_t, 1000> numbers{};
     const bool is_odd_one = rank_ == 0;
-    check_mismatch(world_, {"acp_sync_team", "acp_allreduce_team", "member 0 (rank 0)"},
+    check_mismatch(world_, {"acp_sync_team_timeout", "acp_allreduce_team", "member 0 (rank 0)"},
                    [&](acp_team_t team) {
-                       return is_odd_one ? acp_sync_team(team)
+                       return is_odd_one ? acp_sync_team_timeout(team, -1)
                                          : acp_allreduce_team(team, numbers.data(), numbers.data(),
                                                               1, ACP_INT64, ACP_SUM);
                    });

@@ -100,7 +100,7 @@ TEST_F(TeamRequestLifeTest, misuse_is_refused) {
         // while requests are in flight.
         if (rank_ != 0) {
             EXPECT_EQ(acp_sync_team_timeout(world_, 0), ACP_ERR_TIMEOUT);
-            expect_begin_refused(acp_nbsync_team(world_), ACP_ERR_STATE, "acp_sync_team_timeout");
+            expect_begin_refused(acp_nbsync_team(world_), ACP_ERR_STATE, "before acp_nbsync_team");
         }
         sync_ranks();
         EXPECT_EQ(acp_sync_team(world_), 0);

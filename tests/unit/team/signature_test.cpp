@@ -45,6 +45,15 @@ TEST(Signature, of_a_call_that_does_not_block_is_that_of_the_blocking_one_but_fo
     EXPECT_NE(reduce.non_blocking(), sync.non_blocking());
 }
 
+TEST(Signature, of_a_barrier_with_a_timeout_is_that_of_the_barrier_but_for_its_name) {
+    const Signature sync(CollectiveCall::sync, 0);
+    EXPECT_EQ(sync, sync.with_timeout());
+    EXPECT_FALSE(sync.has_timeout());
+    EXPECT_TRUE(sync.with_timeout().has_timeout());
+    EXPECT_FALSE(sync.with_timeout().is_non_blocking());
+    EXPECT_EQ(describe(sync.with_timeout()), "acp_sync_team_timeout");
+}
+
 TEST(Signature, describes_the_call_of_the_program) {
     EXPECT_EQ(describe({CollectiveCall::reduce, 80, 2, {ACP_INT64, ACP_SUM}}),
               "acp_reduce_team of 80 bytes (int64, sum) to member 2");

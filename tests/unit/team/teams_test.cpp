@@ -254,7 +254,11 @@ TEST_F(TeamsTest, a_late_barrier_comes_before_every_other_call) {
     EXPECT_EQ(own.run(pair[0], sync_signature, synchronize, gma::Deadline(0)).code(),
               Code::timeout);
     EXPECT_EQ(own.allocate(pair[0], 8).failure().code(), Code::state);
-    EXPECT_EQ(own.begin(pair[0], sync_signature, synchronize).failure().code(), Code::state);
+    const Status begun = own.begin(pair[0], sync_signature, synchronize).failure();
+    EXPECT_EQ(begun.code(), Code::state);
+    EXPECT_NE(begun.message().find("until it returns ACP_OK, before acp_nbsync_team"),
+              std::string_view::npos)
+        << begun.message();
     EXPECT_EQ(own.free(pair[0]).code(), Code::state);
     const Status late = own.run(pair[0], sync_signature, synchronize, gma::Deadline(0));
     EXPECT_NE(late.message().find("waits for rank 1,"), std::string_view::npos) << late.message();
