@@ -216,7 +216,7 @@ class Endings(ToolTest):
         result = acprun("-n", "2", RANK, "init", "0:complete-put=1", "pause", env={"ACP_ON_ERROR": "fatal"})
         error = result.stderr.decode()
         self.assertEqual(result.returncode, 134, error)
-        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) gave up because of the error it told")
+        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) gave up because of the error it told on its standard error")
         self.assertNotIn("ulimit", error)
         self.assertNotIn("signal 6", error)
         line, = [line for line in error.splitlines() if "acp_copy" in line]
@@ -227,7 +227,7 @@ class Endings(ToolTest):
         error = result.stderr.decode()
         self.assertEqual(result.returncode, 134, error)
         self.assertRegex(error, r"acp: acp_sync by process \d+ on \S+ before acp_init: call that first")
-        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) gave up because of the error it told")
+        self.assertRegex(error, r"rank 0 \(process \d+ on \S+\) gave up because of the error it told on its standard error")
         self.assertNotIn("ulimit", error)
 
     def test_an_abort_in_a_forked_child_is_reported_of_a_process_and_not_of_a_rank(self):

@@ -46,8 +46,8 @@ bool is_own_end(const FailedRank& failed) {
 std::string how_by_itself(const FailedRank& failed, Grammar grammar) {
     const std::string way = failed.own_end == node::OwnEnd::by_abort ? "called acp_abort"
                             : grammar == Grammar::singular
-                                ? "gave up because of the error it told"
-                                : "gave up because of the errors they told";
+                                ? "gave up because of the error it told on its standard error"
+                                : "gave up because of the errors they told on their standard error";
     return way + (failed.status.dumped_core() ? " and dumped core" : "");
 }
 

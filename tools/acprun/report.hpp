@@ -66,7 +66,7 @@ inline constexpr std::size_t kinds_max = 8;
 [[nodiscard]] std::optional<FailedRank> failed_rank_from(std::string_view words);
 
 // "rank 2 (process 4711 on host) was killed by signal 9 (SIGKILL: killed) without acp_finalize", or
-// "... gave up because of the error it told" if the process says so; "rank 2 (./client, process
+// "... gave up because of the error it told on its standard error" if the process says so; "rank 2 (./client, process
 // 4711 ..." if ranks run different programs
 //   place  the host, and the node if there are several
 [[nodiscard]] std::string describe_failure(const FailedRank& failed, const std::string& place);

@@ -72,7 +72,7 @@ TEST(AcprunReport, the_others_are_reported_by_kind) {
     const auto lines = describe_others(all, 1);
     ASSERT_EQ(lines.size(), 2U);
     EXPECT_EQ(lines[0], "also ranks 2,4 exited with code 5 without acp_finalize");
-    EXPECT_EQ(lines[1], "also rank 3 gave up because of the error it told");
+    EXPECT_EQ(lines[1], "also rank 3 gave up because of the error it told on its standard error");
 }
 
 TEST(AcprunReport, several_ranks_have_a_verb_in_the_plural) {
@@ -89,7 +89,8 @@ TEST(AcprunReport, several_ranks_have_a_verb_in_the_plural) {
         lines[0],
         "also ranks 1,3 were killed by signal 10 (SIGUSR1: user signal 1) without acp_finalize");
     EXPECT_EQ(lines[1], "also ranks 2,4 have run another program (exec) without acp_finalize");
-    EXPECT_EQ(lines[2], "also ranks 5-6 gave up because of the errors they told");
+    EXPECT_EQ(lines[2],
+              "also ranks 5-6 gave up because of the errors they told on their standard error");
 }
 
 TEST(AcprunReport, programs_are_named_if_ranks_run_different_ones) {
