@@ -125,6 +125,16 @@ std::string stall_text(const Segment& segment, std::uint32_t node, NodeLoss why)
            "MTU of the interfaces, tunnels and bridges on the way)";
 }
 
+// The reason is known to another gateway alone, or this one has received an invalid frame.
+std::string untold_text(const Segment& segment) {
+    return "was given up, by the gateway of this node or of another (the errors on the other ranks "
+           "say why; most often it has not answered for " +
+           timeout_text(segment) +
+           ": its machine may be down, or its agent or a rank that is its own gateway "
+           "(ACP_GATEWAY) stopped; if it runs, its ranks may have made other collective calls than "
+           "the rest)";
+}
+
 std::string text_of(const Segment& segment, std::uint32_t node, NodeLoss why) {
     switch (why.fate) {
         case NodeFate::silent:
@@ -153,7 +163,7 @@ std::string text_of(const Segment& segment, std::uint32_t node, NodeLoss why) {
         case NodeFate::told:
             break;
     }
-    return "was given up";
+    return untold_text(segment);
 }
 
 // The record of a process or node; nullptr: it was not among the first losses.

@@ -55,6 +55,17 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
     EXPECT_FALSE(is_lost(segments[1], 3)) << "each node gets the loss from its own gateway";
 }
 
+TEST(LossTest, a_node_that_another_gateway_has_given_up_names_the_usual_reasons) {
+    const Segment here = std::move(make_nodes({1, 1, 1})[0]);
+    EXPECT_TRUE(note_lost_node(here, 2, {NodeFate::told}));
+    const std::string text = fate_of_process(here, 2);
+    for (const char* const part :
+         {"rank 2 is on node 2 (10.0.0.2), which was given up, ",
+          "the errors on the other ranks say why", "the 10 s of ACP_PEER_TIMEOUT",
+          "(ACP_GATEWAY) stopped", "other collective calls"})
+        EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
 TEST(LossTest, an_unreachable_node_names_how_many_of_its_addresses_are_not_tried) {
     const Segment here = std::move(make_nodes({1, 1})[0]);
     const NodeAddress address{{10, 0, 0, 1}, 4711, 4};
