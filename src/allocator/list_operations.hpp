@@ -147,8 +147,8 @@ struct ListInsert {
     // The process to which the separate block is on loan: it is in the list's heap, and belongs to
     // the list once the insertion is done.
     std::uint64_t lent_to = NodeHeap::nobody;
-    // The block for the node that ReserveNode has lent; 0: the insertion allocates one. The list
-    // owns the block once the insertion is done; after any other result the loan continues.
+    // A block from ReserveNode that becomes the node, or 0. The list owns the block once the
+    // insertion is done; after any other result the loan continues.
     memory::GlobalAddress node = 0;
     std::uint64_t node_lent_to = NodeHeap::nobody;
 };

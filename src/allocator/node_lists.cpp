@@ -91,6 +91,30 @@ table::BlockNumber ListBlocks::lend_node(std::uint64_t bytes, std::uint64_t& pro
     return table::number_of(block);
 }
 
+std::uint64_t ListBlocks::lend_apart(std::uint64_t address, std::uint64_t process) {
+    bool is_lent = false;
+    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        is_lent = heap.lend_block(table::offset_of(block_of_apart(address)), process);
+    });
+    return is_lent ? process : NodeHeap::nobody;
+}
+
+bool ListBlocks::own_apart(std::atomic<std::uint64_t>& place,
+                           std::uint64_t address,
+                           std::uint64_t lent_to) {
+    if (address == 0 || process_of_apart(address) == heap_.process()) return true;
+    bool is_owned = true;
+    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        NodeHeap::Borrowed borrowed(heap, table::offset_of(block_of_apart(address)), lent_to);
+        is_owned = borrowed.is_there();
+        if (!is_owned) return;
+        borrowed.own();
+        borrowed.give_away();
+        place.store(address, std::memory_order_release);
+    });
+    return is_owned;
+}
+
 const char* ListBlocks::find_apart(std::uint64_t address, std::uint64_t bytes) {
     const char* memory = nullptr;
     const heap::Offset offset = table::offset_of(block_of_apart(address));

@@ -80,6 +80,16 @@ public:
     //   process  see NodeHeap::lend()
     [[nodiscard]] table::BlockNumber lend_node(std::uint64_t bytes, std::uint64_t& process);
 
+    // Lends a separate block of this node to a process, which frees it later. Returns the
+    // borrower: NodeHeap::nobody if the heap has no room for the loan.
+    [[nodiscard]] std::uint64_t lend_apart(std::uint64_t address, std::uint64_t process);
+
+    // Ends the loan of a block in another heap of this node, and stores its address in `place`, as
+    // allocate_apart() does. Does nothing for any other block. false: the loan had ended.
+    [[nodiscard]] bool own_apart(std::atomic<std::uint64_t>& place,
+                                 std::uint64_t address,
+                                 std::uint64_t lent_to);
+
     // The address of a block of this heap.
     [[nodiscard]] std::uint64_t address_of(table::BlockNumber block) const noexcept {
         return apart_address(heap_.process(), block);

@@ -54,20 +54,53 @@ Result<ListPlace> ListMoving::run() {
     return calls_.names().place(move_.before.list, placed.value().at);
 }
 
-// Takes the element out of its list.   from  its owner, if this thread has that, which it then loses
-Status ListMoving::take(std::optional<OwnedLists>& from) {
+// Takes the element out of its list by the thread's cache of that heap. Keeps the separate block of
+// its bytes, which `old` gives back once the thread has returned its caches: freeing it takes a cache.
+allocator::ListTaken ListMoving::take_here(OwnedLists& from,
+                                           const Position& element,
+                                           ReservedBlock& old) {
+    NodeLists& lists = from.lists();
+    allocator::ListTaken output;
+    acp::list::SharedLists<>::Taken taken;
+    const BlockNumber list = from.at(move_.element.list);
+    output.effect = list != 0 ? lists->take(list, element, taken) : ListEffect::no_list;
+    if (output.effect != ListEffect::done) return output;
+    output.bytes = taken.bytes;
+    output.next = taken.next;
+    if (!taken.is_apart) {
+        lists->read_taken(taken, move_.bytes.data(),
+                          std::min<std::uint64_t>(taken.bytes, move_.bytes.size()));
+        (void)lists->settle(taken);
+        return output;
+    }
+    ApartPayload apart;
+    lists->read_taken(taken, &apart, sizeof apart);
+    output.bytes = apart.bytes;
+    const std::uint64_t wanted = std::min<std::uint64_t>(apart.bytes, move_.bytes.size());
+    const char* const found = lists.blocks().find_apart(apart.address, apart.bytes);
+    if (found != nullptr && wanted != 0) std::memcpy(move_.bytes.data(), found, wanted);
+    const std::uint64_t block = lists->settle(taken, true);
+    if (found == nullptr) {
+        output.apart = block;  // ListTaking reads and frees a block of another node
+    } else if (block != 0) {
+        old.set({calls_.names().address_of(block),
+                 lists.blocks().lend_apart(block, gma_.space().process())});
+    }
+    return output;
+}
+
+// Takes the element out of its list.
+//   from  its owner, if this thread has that, which it then loses
+//   old   gives back the element's separate block at the end
+Status ListMoving::take(std::optional<OwnedLists>& from, ReservedBlock& old) {
     ListTaking taking(gma_.space(), allocator_, calls_);
     Result<ListTaking::Taken> taken = ListTaking::Taken();
     if (!from) {
         taken = taking.take(move_.element, TakeWhich::at, move_.bytes);
     } else {
-        auto asked = taking.request(move_.element, TakeWhich::at, move_.bytes.size());
-        if (!asked.is_ok()) return std::move(asked).failure();
-        allocator::ListTaken output;
-        local::ResultTail tail(move_.bytes);
-        allocator::TakeElement::Reply reply{output, tail};
-        const Code code = allocator::TakeElement::run(*from, {asked.value(), {}}, reply);
-        if (code != Code::ok) output.effect = ListEffect::no_list;
+        auto element = calls_.names().position(move_.element);
+        if (!element.is_ok()) return std::move(element).failure();
+        const allocator::ListTaken output = take_here(*from, element.value(), old);
         from.reset();
         taken = taking.finish(move_.element, TakeWhich::at, output, move_.bytes);
     }
@@ -77,14 +110,14 @@ Status ListMoving::take(std::optional<OwnedLists>& from) {
     return {};
 }
 
-// Writes the bytes into a block on another node.
+// Writes the bytes into their block in another heap than the list's.
 Status ListMoving::put_apart(const ReservedBlock& apart) {
     if (apart.block().address == 0 || move_.bytes.empty()) return {};
     return data::put(gma_, apart.block().address, move_.bytes.data(), move_.bytes.size());
 }
 
-// Reserves a node of the list, and a block of this node's heaps for bytes that lie apart.
-//   far  has the block already, if it is on another node
+// Reserves a node of the list, and a block of its heap for bytes that lie apart.
+//   far  has that block already, if it is in another heap
 ListEffect ListMoving::reserve(NodeLists& lists, const ReservedBlock& far, Reserved& reserved) {
     reserved.apart.bytes = move_.bytes.size();
     if (far.block().address != 0) {
@@ -93,13 +126,10 @@ ListEffect ListMoving::reserve(NodeLists& lists, const ReservedBlock& far, Reser
         auto& made_apart = lists->made_apart();
         const ListEffect effect = lists.with_room([&] {
             reserved.memory = lists.blocks().allocate_apart(
-                made_apart, process_, std::max<std::uint64_t>(move_.bytes.size(), 1));
+                made_apart, home_, std::max<std::uint64_t>(move_.bytes.size(), 1));
             return reserved.memory != nullptr ? ListEffect::done : ListEffect::no_room;
         });
-        if (effect != ListEffect::done) {
-            without_room_ = process_;
-            return effect;
-        }
+        if (effect != ListEffect::done) return effect;
         reserved.apart.address = made_apart.load(std::memory_order_relaxed);
     }
     const std::uint64_t in_node = is_apart_ ? sizeof(ApartPayload) : move_.bytes.size();
@@ -124,19 +154,23 @@ ListEffect ListMoving::link(NodeLists& lists,
     return effect == ListEffect::stale ? lists->link(reserved.node, list, end, placed.at) : effect;
 }
 
-// Holds the caches of both heaps, if both are on this node, in the order of their processes: so no
-// two threads wait for each other's. The memory belongs to a participant of the new list until the
-// copy is linked: if this process is killed, recovery frees it. If there is no room the caller
-// writes the message after this has returned the caches.
+// If both heaps are on this node, the thread borrows the cache of the lower process first, and borrows
+// no third cache before it has returned these: threads cannot wait for each other in a circle. A
+// participant of the new list owns the memory until the copy is linked; a block in a third heap is on
+// loan until then. If this process is killed, recovery frees both. The caller writes the message about
+// a full heap after this has returned the caches.
 Result<ListPlaced> ListMoving::on_node() {
     const local::Space& space = gma_.space();
-    auto heap = allocator_.heap_of(home_);
-    if (!heap.is_ok()) return std::move(heap).failure();
+    auto to_heap = allocator_.heap_of(home_);
+    if (!to_heap.is_ok()) return std::move(to_heap).failure();
     auto from_heap = allocator_.heap_of(from_home_);
     if (!from_heap.is_ok()) return std::move(from_heap).failure();
-    ReservedBlock far(allocator_);
-    if (is_apart_ && !space.is_on_node(process_)) {
-        auto made = calls_.block_apart(process_, move_.bytes.size(), false);
+    ReservedBlock old(allocator_);
+    ReservedBlock far(allocator_);  // the block of bytes in another heap than the list's
+    if (process_ != home_) {
+        const std::uint64_t bytes =
+            std::max<std::uint64_t>(move_.bytes.size(), heap::OwnedBlocks::separate_least);
+        auto made = calls_.block_apart(process_, bytes, space.is_on_node(process_));
         if (!made.is_ok()) return std::move(made).failure();
         far.set(made.value());
     }
@@ -146,7 +180,7 @@ Result<ListPlaced> ListMoving::on_node() {
     std::optional<OwnedLists> from;
     const bool is_from_here = from_heap.value() != nullptr;
     if (is_from_here && from_home_ < home_) from.emplace(space, *from_heap.value(), thread);
-    OwnedLists owned(space, *heap.value(), thread);
+    OwnedLists owned(space, *to_heap.value(), thread);
     if (is_from_here && from_home_ > home_) from.emplace(space, *from_heap.value(), thread);
 
     NodeLists& lists = owned.lists();
@@ -157,16 +191,23 @@ Result<ListPlaced> ListMoving::on_node() {
     Reserved reserved;
     placed.effect = reserve(lists, far, reserved);
     Status status;
-    if (placed.effect == ListEffect::done) status = take(from);
+    if (placed.effect == ListEffect::done) status = take(from, old);
     if (placed.effect == ListEffect::done && status.is_ok()) status = put_apart(far);
-    if (placed.effect == ListEffect::done && status.is_ok())
-        placed.effect = link(lists, list, reserved, placed);
+    if (placed.effect == ListEffect::done && status.is_ok()) {
+        placed.effect = lists.blocks().own_apart(lists->made_apart(), reserved.apart.address,
+                                                 far.block().process)
+                            ? link(lists, list, reserved, placed)
+                            : ListEffect::stale;
+    }
     if (placed.effect == ListEffect::done && status.is_ok()) {
         far.give_away();
         return placed;
     }
     if (reserved.node != 0) lists->drop(reserved.node);
-    if (reserved.memory != nullptr) lists->drop_made_apart();
+    if (lists->made_apart().load(std::memory_order_relaxed) != 0) {
+        lists->drop_made_apart();
+        far.give_away();
+    }
     if (!status.is_ok()) return status;
     return placed;
 }
@@ -174,6 +215,7 @@ Result<ListPlaced> ListMoving::on_node() {
 Result<ListPlaced> ListMoving::by_gateway() {
     const ListNames& names = calls_.names();
     const std::uint64_t in_node = is_apart_ ? sizeof(ApartPayload) : move_.bytes.size();
+    ReservedBlock old(allocator_);
     ReservedBlock node(allocator_);
     ReservedBlock apart(allocator_);
     auto reserved = calls_.run_at<allocator::ReserveNode>(
@@ -189,7 +231,7 @@ Result<ListPlaced> ListMoving::by_gateway() {
         apart.set(made.value());
     }
     std::optional<OwnedLists> from;
-    Status status = take(from);
+    Status status = take(from, old);
     if (status.is_ok()) status = put_apart(apart);
     if (!status.is_ok()) return status;
     const ApartPayload payload{is_apart_ ? names.apart_of(process_, apart.block().address) : 0,

@@ -79,14 +79,17 @@ private:
     // Memory for the copy in heaps of this node.
     struct Reserved {
         acp::list::BlockNumber node = 0;
-        char* memory = nullptr;         // the separate block, if this node has it
+        char* memory = nullptr;         // the separate block, if the list's heap has it
         acp::list::ApartPayload apart;  // their block
     };
 
     base::Status prepare();
     base::Result<allocator::ListPlaced> on_node();
     base::Result<allocator::ListPlaced> by_gateway();
-    base::Status take(std::optional<allocator::OwnedLists>& from);
+    base::Status take(std::optional<allocator::OwnedLists>& from, ReservedBlock& old);
+    allocator::ListTaken take_here(allocator::OwnedLists& from,
+                                   const acp::list::Position& element,
+                                   ReservedBlock& old);
     acp::list::ListEffect reserve(allocator::NodeLists& lists,
                                   const ReservedBlock& far,
                                   Reserved& reserved);

@@ -4,11 +4,13 @@
 // changes nothing, and no element is lost or doubled, whichever rank takes the room in between.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <acp.h>
@@ -20,7 +22,7 @@
 namespace acp::test {
 namespace {
 
-constexpr std::size_t elements = 24;
+constexpr std::size_t elements = 200;
 constexpr int churned[2] = {0, 3};  // the ranks with a list
 
 // The lists that rank 0 has made, and the number of ranks that have finished their moves.
@@ -32,7 +34,7 @@ struct Shared {
 // The bytes of an element, by its number: short ones lie in the node, long ones in a block apart.
 std::string bytes_of(std::size_t number) {
     constexpr std::size_t sizes[] = {8, 100, 900, 961, 3'000};
-    std::string bytes(sizes[number % std::size(sizes)], static_cast<char>('a' + number));
+    std::string bytes(sizes[number % std::size(sizes)], static_cast<char>('a' + number % 26));
     bytes[0] = static_cast<char>(number);
     return bytes;
 }
@@ -70,11 +72,25 @@ void churn(int rank, Random& random) {
     acp_clear_errno();
 }
 
+// Takes an element out of a list, and inserts it there again with its bytes on another rank: a move to
+// that rank then frees a block of the heap where it makes one. Repeats the insertion until the other
+// ranks have freed enough.
+void store_elsewhere(const acp_list_t& list, int rank) {
+    std::array<char, 4'096> bytes{};
+    const int64_t size = acp_take_front_list(list, bytes.data(), bytes.size());
+    if (size == ACP_NONE) return;
+    must(size > 0, "acp_take_front_list");
+    while (acp_push_back_list(list, bytes.data(), static_cast<std::size_t>(size), rank) != 0)
+        must(acp_errno() == ACP_ERR_MEMORY, "acp_push_back_list");
+    acp_clear_errno();
+}
+
 // Moves elements to and fro; a move may find no room.
 void move_elements(const Shared& shared, int calls, Random& random) {
     for (int i = 0; i < calls; ++i) {
         const acp_list_t& from = shared.lists[i % 2];
         const acp_list_t& to = shared.lists[1 - i % 2];
+        if (random.chance(30)) store_elsewhere(from, churned[1 - i % 2]);
         const acp_list_it_t element = acp_begin_list(from);
         const acp_list_it_t before = random.chance(50) ? acp_begin_list(to) : acp_end_list(to);
         must(element.elem != ACP_GA_NULL && before.elem != ACP_GA_NULL, "acp_begin_list");
@@ -139,8 +155,28 @@ void move_to_full_heap(const Shared& shared) {
     acp_clear_errno();
 }
 
-//   calls  of each rank that moves elements
-void run(int calls) {
+// Runs move_elements() in several threads: with more threads than a heap has caches for one process
+// they borrow the caches of both lists' heaps from each other.
+void move_in_threads(const Shared& shared, int calls, int threads) {
+    std::vector<std::thread> all;
+    std::atomic<bool> has_failed{false};
+    for (int i = 0; i < threads; ++i) {
+        all.emplace_back([&, i] {
+            Random random(static_cast<std::uint64_t>(acp_rank() + 10 * i) + 1);
+            try {
+                move_elements(shared, calls / threads, random);
+            } catch (const Mismatch& mismatch) {
+                std::fprintf(stderr, "thread %d: %s\n", i, mismatch.what.c_str());
+                has_failed = true;
+            }
+        });
+    }
+    for (std::thread& one : all) one.join();
+    must(!has_failed, "a thread's moves");
+}
+
+//   calls  moves of one rank, which its threads share
+void run(int calls, int threads) {
     const int rank = acp_rank();
     auto* const own = static_cast<Shared*>(acp_query_address(acp_query_starter_ga(rank)));
     if (rank == 0) {
@@ -155,7 +191,7 @@ void run(int calls) {
          "acp_get");
     Random random(static_cast<std::uint64_t>(rank) + 1);
     if (rank % 2 == 0) {
-        move_elements(shared, calls, random);
+        move_in_threads(shared, calls, threads);
         acp_fetch_add8(shared_at(offsetof(Shared, done)), 1);
     } else {
         churn(churned[rank / 2], random);
@@ -179,10 +215,12 @@ void run(int calls) {
 int main(int argc, char** argv) {
     acp::test::arm_watchdog(150, "moves between lists of two ranks in full heaps");
     if (acp_init(&argc, &argv) != 0) return 1;
-    const int calls = argc == 2 ? std::atoi(argv[1]) : 0;
+    const int calls = argc == 3 ? std::atoi(argv[1]) : 0;
+    const int threads = argc == 3 ? std::atoi(argv[2]) : 0;
     try {
-        acp::test::must(calls > 0 && acp_procs() == 4, "usage: full_splice CALLS, on 4 ranks");
-        acp::test::run(calls);
+        acp::test::must(calls > 0 && threads > 0 && acp_procs() == 4,
+                        "usage: full_splice CALLS THREADS, on 4 ranks");
+        acp::test::run(calls, threads);
     } catch (const acp::test::Mismatch& mismatch) {
         std::fprintf(stderr, "rank %d: %s: %s\n", acp_rank(), mismatch.what.c_str(),
                      acp_error_message());

@@ -160,6 +160,11 @@ void HostileScene::add_list_requests(std::vector<Request>& all) const {
         {number_of<DestroyList>, bytes_of(held.lists[1])},
         {number_of<InsertElement>, joined(bytes_of(ListInsert{list, at, 0, 0}), "inserted")},
         {number_of<InsertElement>, bytes_of(ListInsert{list, {}, 1, 1}, apart)},
+        {number_of<InsertElement>,
+         joined(bytes_of(ListInsert{
+                    list, {}, 0, 0, NodeHeap::nobody, held.lent.address, held.lent.process}),
+                "in a lent node")},
+        {number_of<ReserveNode>, bytes_of(ListReserve{list, at, 100, 0})},
         {number_of<TakeElement>, bytes_of(ListTake{list, at, TakeWhich::at, 100})},
         {number_of<TakeElement>, bytes_of(ListTake{list, {}, TakeWhich::last, 100, 0})},
         {number_of<MoveElement>, bytes_of(ListMove{held.lists[1], {}, list, held.elements[2]})},
