@@ -63,9 +63,10 @@ Result<NodeEntry> enter_node(const job::Identity& identity) {
     // another build or a limit is no better by the other way
     const bool is_gone =
         not_inherited.code() == Code::state || not_inherited.code() == Code::system;
-    if (!is_gone)
+    if (!is_gone) {
         return std::move(not_inherited)
             .within("taking the node's memory, which acprun gave to this process");
+    }
     if (!identity.node_socket) {
         return std::move(not_inherited)
             .within(

@@ -118,7 +118,7 @@ TEST_F(FailureTest, sets_the_error_in_complete) {
 }
 
 TEST_F(FailureTest, survives_many_failures) {
-    // as many as the library keeps one by one
+    // the library keeps 8,192 failures one by one and counts later ones
     constexpr int kept = 8192;
     for (int count = 0; count < kept; ++count) {
         (void)fail_one();

@@ -17,10 +17,10 @@ void let_the_others_wait() {
     std::this_thread::sleep_for(std::chrono::seconds(3));  // lint: sleep is the subject
 }
 
-// Rank 0 calls meet(), a call of all ranks called `name`, and the others a call on a team, which
-// fails with a message that has both names; then these call meet() too.
-template <typename Meet>
-void check_meeting(acp_team_t world, const std::string& name, const Meet& meet) {
+// Rank 0 calls `collective`, the function of this name that all ranks have to call. The other ranks
+// first call acp_sync_team, which fails with a message that names both functions, then `collective`.
+template <typename Collective>
+void check_mismatch(acp_team_t world, const std::string& name, const Collective& collective) {
     const acp_team_t team = acp_split_team(world, 0, 0);
     ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
     if (acp_rank() != 0) {
@@ -30,7 +30,7 @@ void check_meeting(acp_team_t world, const std::string& name, const Meet& meet) 
         EXPECT_NE(said.find("has called acp_sync_team"), std::string::npos) << said;
         EXPECT_NE(said.find("member 0 (rank 0) " + name), std::string::npos) << said;
     }
-    ASSERT_EQ(meet(), 0) << acp_error_message();
+    ASSERT_EQ(collective(), 0) << acp_error_message();
     // An ended epoch leaves no team: its handle is stale.
     const bool is_over = acp_query_team_size(team) == -1;
     EXPECT_EQ(acp_sync_team(team), -1);
@@ -41,8 +41,8 @@ void check_meeting(acp_team_t world, const std::string& name, const Meet& meet) 
 }
 
 TEST_F(TeamTest, a_member_that_meets_all_ranks_instead_is_named_with_its_call) {
-    check_meeting(world_, "acp_sync", acp_sync);
-    check_meeting(world_, "acp_reset", [this] { return acp_reset(rank_); });
+    check_mismatch(world_, "acp_sync", acp_sync);
+    check_mismatch(world_, "acp_reset", [this] { return acp_reset(rank_); });
     world_ = acp_world_team();
     EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
 }

@@ -70,9 +70,10 @@ struct JobResult {
 
 JobResult run_job(const JobOptions& options, std::int64_t timeout_ns = 60'000'000'000);
 
-// The parent of a process, and the kernel's letter of its scheduling state ('S', 'T', 'R', 'Z',
-// ...; '?' when it is gone).
+// The process id of a process's parent, as the kernel states it.
 [[nodiscard]] pid_t parent_of(pid_t process);
+// The scheduling state that the kernel states for a process, as one character: 'S' sleeping,
+// 'T' stopped, 'Z' ended and not awaited; '?' where no such process exists.
 [[nodiscard]] char state_of(pid_t process);
 
 // Waits until the process is in one of the states, under the caller's watchdog.

@@ -58,7 +58,7 @@ protected:
         return blocks;
     }
 
-    // What became of a block that FreeBlocks was to free.
+    // Whether FreeBlocks freed the block at this index of its request, or why not.
     [[nodiscard]] heap::Freed freed(std::size_t index = 0) const {
         return static_cast<heap::Freed>(result_.at(sizeof(LeftToReclaim) + index));
     }

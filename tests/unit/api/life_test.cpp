@@ -56,7 +56,8 @@ std::unique_ptr<Life> life_in(LifeState state) {
 
 constexpr auto none = static_cast<LifeState>(life_state_count);
 
-// Rows by state, columns join, joined, refuse, meet, reset, go_on, give_up, leave, left, fork.
+// The state that each state (a row) goes to by each step (a column); the columns are join, joined,
+// refuse, meet, reset, go_on, give_up, leave, left, fork.
 constexpr std::array<std::array<LifeState, step_count>, life_state_count> wanted = {{
     {joining, none, none, none, none, none, none, none, none, forked},            // not initialised
     {none, in_use, not_initialised, none, none, none, none, none, none, forked},  // joining

@@ -150,7 +150,7 @@ TEST_F(PageScanTest, lists_written_pages_on_request_that_the_kernel_has_unmapped
     const SharedPages pages(WriteTracking::async, 8);
     ASSERT_TRUE(pages.faults().map_pages(pages.at(0), pages.bytes(), true).is_ok());
     for (const std::uint64_t i : {2U, 5U}) *pages.watched(i) = 'w';
-    // As under memory pressure. The kernel leaves pages alone that are mapped twice.
+    // The kernel takes pages away only where one mapping alone holds them: unmap the plain mapping first.
     char* const plain = const_cast<char*>(pages.plain(0));
     ASSERT_TRUE(PageFaults::unmap_pages(plain, pages.bytes()).is_ok());
     ASSERT_EQ(madvise(pages.at(0), pages.bytes(), MADV_PAGEOUT), 0);

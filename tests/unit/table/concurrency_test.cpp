@@ -111,7 +111,7 @@ public:
                                 [](const char*, std::uint32_t, BlockNumber) {}) == Effect::done;
     }
 
-    // Finds the keys 0 .. count-1, each step for all. Calls told(which, is_there, is_whole).
+    // Searches for the keys 0 .. count-1, each step for all; told() takes each key's number and result.
     template <typename Told>
     void find_in_steps(BlockNumber table, std::uint32_t count, const Told& told) {
         const Finder<Atomic> finder = user_.table.finder();
