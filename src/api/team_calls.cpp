@@ -12,9 +12,12 @@ Status null_buffer(const char* name, std::uint64_t bytes) {
             std::string(name) + " is NULL, and is of " + std::to_string(bytes) + " bytes"};
 }
 
-Status too_many_bytes(std::uint64_t count, std::uint64_t size) {
-    return {Code::argument,
-            std::to_string(count) + " times " + std::to_string(size) + " bytes are not below 2^61"};
+// "size 4611686018427387904 times 3 (members) is not below 2^61 bytes"
+Status too_many_bytes(const Product& product) {
+    std::string text = std::string(product.name) + " " + std::to_string(product.value);
+    if (*product.factor_unit != '\0')
+        text += " times " + std::to_string(product.factor) + " (" + product.factor_unit + ")";
+    return {Code::argument, text + " is not below 2^61 bytes"};
 }
 
 Status no_member(const team::Membership& members, const char* name, int rank) {

@@ -29,10 +29,18 @@ inline acp_team_t team_of(team::TeamHandle number) noexcept {
     return reinterpret_cast<acp_team_t>(static_cast<std::uintptr_t>(number));
 }
 
+// An argument's value, and the factor that converts it to bytes.
+struct Product {
+    const char* name;  // "size"
+    std::uint64_t value;
+    std::uint64_t factor = 1;
+    const char* factor_unit = "";  // "members"; "": the argument is a number of bytes
+};
+
 // The failures of the argument checks. Out of line, so that a check that succeeds is one
 // comparison.
 [[gnu::cold, gnu::noinline]] base::Status null_buffer(const char* name, std::uint64_t bytes);
-[[gnu::cold, gnu::noinline]] base::Status too_many_bytes(std::uint64_t count, std::uint64_t size);
+[[gnu::cold, gnu::noinline]] base::Status too_many_bytes(const Product& product);
 [[gnu::cold, gnu::noinline]] base::Status no_member(const team::Membership& members,
                                                     const char* name,
                                                     int rank);
@@ -46,14 +54,13 @@ inline acp_team_t team_of(team::TeamHandle number) noexcept {
     return buffer == nullptr ? null_buffer(name, bytes) : in_shared_range(name);
 }
 
-// bytes becomes count * size.
-[[gnu::always_inline]] inline base::Status multiply(std::uint64_t count,
-                                                    std::uint64_t size,
-                                                    std::uint64_t& bytes) {
+// bytes becomes the product.
+[[gnu::always_inline]] inline base::Status multiply(const Product& product, std::uint64_t& bytes) {
     constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
-    if (!__builtin_mul_overflow(count, size, &bytes) && bytes < bytes_max) [[likely]]
+    if (!__builtin_mul_overflow(product.value, product.factor, &bytes) && bytes < bytes_max)
+        [[likely]]
         return {};
-    return too_many_bytes(count, size);
+    return too_many_bytes(product);
 }
 
 // Checks a team rank.

@@ -72,7 +72,9 @@ Status reduce(const Make& make,
               const Combiner& combiner) {
     const Combiner how = combiner;  // a copy, for a call that continues after this one has returned
     std::uint64_t bytes = 0;
-    if (auto status = api::multiply(what.count, how.element_bytes(), bytes); !status.is_ok())
+    if (auto status =
+            api::multiply({"count", what.count, how.element_bytes(), "bytes of an element"}, bytes);
+        !status.is_ok())
         return status;
     const bool is_for_all = what.call != CollectiveCall::reduce;
     const auto check = [&](const team::Membership& members) -> Status {
@@ -132,7 +134,7 @@ auto reduction(acp_team_t handle,
 auto broadcast(acp_team_t handle, void* buf, size_t size, int root) {
     return [=](const auto& make) {
         std::uint64_t bytes = 0;
-        if (auto status = api::multiply(size, 1, bytes); !status.is_ok()) return status;
+        if (auto status = api::multiply({"size", size}, bytes); !status.is_ok()) return status;
         const auto from = static_cast<std::uint32_t>(root);
         return make(
             handle, Signature(CollectiveCall::broadcast, bytes, from),

@@ -18,8 +18,7 @@ using team::Signature;
 
 // Checks the size per member, and computes the bytes of all members.
 Status check_sizes(const Membership& members, std::uint64_t bytes, std::uint64_t& all) {
-    Status status = api::multiply(bytes, 1, all);
-    return status.is_ok() ? api::multiply(bytes, members.size(), all) : std::move(status);
+    return api::multiply({"size", bytes, members.size(), "members"}, all);
 }
 
 // The buffers of a gather or scatter.
@@ -73,8 +72,8 @@ Status check_blocks(const Membership& members, const PairedBlocks& side) {
     }
     for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
         std::uint64_t bytes = 0;
-        Status status = api::multiply(side.sizes[rank], 1, bytes);
-        if (status.is_ok()) status = api::multiply(side.offsets[rank], 1, bytes);
+        Status status = api::multiply({"the size", side.sizes[rank]}, bytes);
+        if (status.is_ok()) status = api::multiply({"the offset", side.offsets[rank]}, bytes);
         if (status.is_ok()) status = api::check_buffer(side.name, side.buffer, side.sizes[rank]);
         if (!status.is_ok()) return std::move(status).within(text_of_block(side, rank));
     }

@@ -58,7 +58,7 @@ acp_ga_t acp_malloc_team(acp_team_t team, size_t size) {
     constexpr const char* call = "acp_malloc_team";
     return api::run<Gravity::misuse_ends>(call, ACP_GA_NULL, [&]() -> Result<acp_ga_t> {
         std::uint64_t bytes = 0;
-        Status status = api::multiply(size, 1, bytes);
+        Status status = api::multiply({"size", size}, bytes);
         if (status.is_ok()) {
             auto made = library().teams->allocate(number_of(team), bytes);
             if (made.is_ok()) return made.value();

@@ -172,7 +172,8 @@ TEST_F(TeamMemoryTest, misuse_is_refused) {
         expect_refused(-1, code, part);
     };
     expect_null(acp_malloc_team(ACP_TEAM_NULL, 8), ACP_ERR_STALE, "acp_malloc_team");
-    expect_null(acp_malloc_team(team, std::size_t{1} << 61), ACP_ERR_ARGUMENT, "2^61");
+    expect_null(acp_malloc_team(team, std::size_t{1} << 61), ACP_ERR_ARGUMENT,
+                "size 2305843009213693952 is not below 2^61 bytes");
     expect_null(acp_malloc_team(team, std::size_t{1} << 60), ACP_ERR_MEMORY, "acp_malloc_team");
     expect_null(acp_query_team_ga(ACP_TEAM_NULL, own, 0), ACP_ERR_STALE, "acp_query_team_ga");
     expect_null(acp_query_team_ga(team, own, procs_), ACP_ERR_ARGUMENT, "rank");
