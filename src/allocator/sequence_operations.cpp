@@ -271,6 +271,7 @@ Code SpliceBytes::on(Owner& owner, Block sequence, const Call& call, Reply& repl
     const SequenceEffect effect = owner.sequences().with_room(
         [&] { return owner.sequences()->splice(sequence, splice, before); });
     note(effect, {before, 0}, false, reply);
+    if (effect == SequenceEffect::outside) reply->bytes = before;
     reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }

@@ -168,7 +168,7 @@ struct SequenceResult {
     sequence::SequenceEffect effect = sequence::SequenceEffect::done;
     std::uint8_t has_more = 0;  // 0 or 1: see LeftToReclaim
     std::array<std::uint8_t, 6> reserved{};
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0;  // outside, of SpliceBytes: length of the content
     std::uint64_t there = 0;  // pop and read: length of the content at that moment
 };
 

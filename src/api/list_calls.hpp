@@ -9,7 +9,6 @@
 
 #include "api/boundary.hpp"
 #include "api/library.hpp"
-#include "base/format.hpp"
 #include "data/list_algorithms.hpp"
 #include "data/lists.hpp"
 #include "gma/commands.hpp"
@@ -40,10 +39,11 @@ inline constexpr acp_list_it_t no_place = {{ACP_GA_NULL}, ACP_GA_NULL, 0};
     return {*library().gma, *library().allocator};
 }
 
-// "acp_push_back_list(list 0x..) by rank 0 on host"
+// "acp_push_back_list(list 0x.. on rank 1) by rank 0 on host"
 [[nodiscard]] inline base::Status named_by(const char* call, acp_ga_t list, base::Status failure) {
     if (failure.is_ok()) return failure;
-    return std::move(failure).within(std::string(call) + "(list " + base::hex(list) + ")" +
+    return std::move(failure).within(std::string(call) + "(list " +
+                                     library().allocator->name_of(list) + ")" +
                                      gma::by_rank(library().member->rank()));
 }
 

@@ -8,7 +8,6 @@
 #include "api/check.hpp"
 #include "api/ends.hpp"
 #include "api/library.hpp"
-#include "base/format.hpp"
 #include "gma/commands.hpp"
 #include "memory/hazard.hpp"
 #include "sync/queued_lock.hpp"
@@ -30,10 +29,11 @@ Locks& locks() noexcept {
     return *library().locks;
 }
 
-// "acp_lock(lock 0x..) by rank 0 on host"
+// "acp_lock(lock 0x.. on rank 1) by rank 0 on host"
 Status named(const char* call, acp_lock_t lock, Status failure) {
     if (failure.is_ok()) return failure;
-    return std::move(failure).within(std::string(call) + "(lock " + base::hex(lock.ga) + ")" +
+    return std::move(failure).within(std::string(call) + "(lock " +
+                                     library().allocator->name_of(lock.ga) + ")" +
                                      gma::by_rank(library().member->rank()));
 }
 

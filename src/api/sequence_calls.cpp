@@ -23,10 +23,14 @@ using base::Result;
 using base::Status;
 using sequence::ContentEnd;
 
-// "acp_push_back_vector(0x..., 10 bytes) by rank 0 on host"
+// "0x.. on rank 1"
+std::string name_of(acp_ga_t sequence) {
+    return library().allocator->name_of(sequence);
+}
+
+// "acp_push_back_vector(0x.. on rank 1, 10 bytes) by rank 0 on host"
 Status named(const SequenceCall& call, const std::string& what, Status failure) {
-    if (failure.is_ok()) return failure;
-    return std::move(failure).within(std::string(call.name) + "(" + base::hex(call.address) + what +
+    return std::move(failure).within(std::string(call.name) + "(" + name_of(call.address) + what +
                                      ")" + gma::by_rank(library().member->rank()));
 }
 
@@ -46,8 +50,8 @@ Status check_index(std::int64_t index) {
 
 Status check_range(const SequenceRange& range) {
     if (range.address != range.end_address) {
-        return {Code::argument, "the iterators are of two containers, " + base::hex(range.address) +
-                                    " and " + base::hex(range.end_address)};
+        return {Code::argument, "the iterators are of two containers, " + name_of(range.address) +
+                                    " and " + name_of(range.end_address)};
     }
     auto status = check_index(range.begin);
     if (!status.is_ok() || range.begin <= range.end) return status;
@@ -55,20 +59,24 @@ Status check_range(const SequenceRange& range) {
                                 " before it begins at " + std::to_string(range.begin)};
 }
 
-// Converts a status to a value for the boundary.
-template <typename Body>
-bool run_status(const SequenceCall& call, const std::string& what, const Body& body) noexcept {
-    return run<Gravity::misuse_ends>(call.name, false,
-                                     [&]() -> Status { return named(call, what, body()); });
+// The body of a call that returns whether it succeeded.   what()  the arguments behind the address
+template <typename What, typename Body>
+bool run_status(const SequenceCall& call, const What& what, const Body& body) noexcept {
+    return run<Gravity::misuse_ends>(call.name, false, [&]() -> Status {
+        Status status = body();
+        if (status.is_ok()) return status;
+        return named(call, what(), std::move(status));
+    });
 }
 
-template <typename Body>
-std::int64_t run_count(const SequenceCall& call, std::uint64_t bytes, const Body& body) noexcept {
+// Likewise of a call that returns a number of bytes; -1 after a failure.
+template <typename What, typename Body>
+std::int64_t run_count(const SequenceCall& call, const What& what, const Body& body) noexcept {
     return run<Gravity::misuse_ends>(call.name, std::int64_t{-1}, [&]() -> Result<std::int64_t> {
         if (inline_line == nullptr) open_inline_path();
         Result<std::uint64_t> count = body();
         if (count.is_ok()) return static_cast<std::int64_t>(count.value());
-        return named(call, ", " + base::in_bytes(bytes), std::move(count).failure());
+        return named(call, what(), std::move(count).failure());
     });
 }
 
@@ -105,13 +113,29 @@ Status erase(const data::SequenceName& from, std::int64_t index, std::uint64_t b
     return algorithms().change(from, splice);
 }
 
-std::string at_index(std::int64_t index, std::uint64_t bytes) {
-    return ", index " + std::to_string(index) + ", " + base::in_bytes(bytes);
+// These return functions that write the arguments of a call behind the address of its sequence.
+
+auto of_bytes(std::uint64_t bytes) noexcept {
+    return [=] { return ", " + base::in_bytes(bytes); };
 }
 
-std::string of_range(const SequenceRange& range) {
-    return ", " + std::to_string(range.begin) + " to " + std::to_string(range.end) + " of " +
-           base::hex(range.address);
+auto at_index(std::int64_t index) noexcept {
+    return [=] { return ", index " + std::to_string(index); };
+}
+
+auto at_index(std::int64_t index, std::uint64_t bytes) noexcept {
+    return [=] { return at_index(index)() + of_bytes(bytes)(); };
+}
+
+auto and_sequence(acp_ga_t other) noexcept {
+    return [=] { return ", " + name_of(other); };
+}
+
+auto of_range(const SequenceRange& range) noexcept {
+    return [=] {
+        return ", " + std::to_string(range.begin) + " to " + std::to_string(range.end) + " of " +
+               name_of(range.address);
+    };
 }
 
 }  // namespace
@@ -140,17 +164,16 @@ acp_ga_t create_sequence(const char* name,
 }
 
 int destroy_sequence(const SequenceCall& call) noexcept {
-    const bool is_ok = run<Gravity::misuse_ends>(call.name, false, [&]() -> Status {
-        return named(call, "", library().sequences->destroy(sequence_of(call, call.address)));
-    });
-    return is_ok ? 0 : -1;
+    return code_of(run_status(
+        call, [] { return std::string(); },
+        [&] { return library().sequences->destroy(sequence_of(call, call.address)); }));
 }
 
 std::int64_t push_sequence(const SequenceCall& call,
                            ContentEnd end,
                            const void* source,
                            std::size_t bytes) noexcept {
-    return run_count(call, bytes, [&]() -> Result<std::uint64_t> {
+    return run_count(call, of_bytes(bytes), [&]() -> Result<std::uint64_t> {
         auto status = check_bytes(source, bytes);
         if (!status.is_ok()) return status;
         return library().sequences->push(sequence_of(call, call.address), end,
@@ -159,7 +182,7 @@ std::int64_t push_sequence(const SequenceCall& call,
 }
 
 std::int64_t drop_sequence(const SequenceCall& call, ContentEnd end, std::size_t bytes) noexcept {
-    return run_count(call, bytes, [&] {
+    return run_count(call, of_bytes(bytes), [&] {
         return library().sequences->pop(sequence_of(call, call.address), end, nullptr, bytes);
     });
 }
@@ -168,7 +191,7 @@ std::int64_t take_sequence(const SequenceCall& call,
                            ContentEnd end,
                            void* target,
                            std::size_t bytes) noexcept {
-    return run_count(call, bytes, [&]() -> Result<std::uint64_t> {
+    return run_count(call, of_bytes(bytes), [&]() -> Result<std::uint64_t> {
         auto status = check_bytes(target, bytes);
         if (!status.is_ok()) return status;
         char none = 0;
@@ -181,7 +204,7 @@ std::int64_t read_sequence(const SequenceCall& call,
                            std::int64_t index,
                            void* target,
                            std::size_t bytes) noexcept {
-    return run_count(call, bytes, [&]() -> Result<std::uint64_t> {
+    return run_count(call, at_index(index, bytes), [&]() -> Result<std::uint64_t> {
         auto status = check_bytes(target, bytes);
         if (status.is_ok()) status = check_index(index);
         if (!status.is_ok()) return status;
@@ -232,7 +255,8 @@ bool insert_sequence(const SequenceCall& call,
 bool insert_range_of_sequence(const SequenceCall& call,
                               std::int64_t& index,
                               const SequenceRange& range) noexcept {
-    return run_status(call, of_range(range), [&]() -> Status {
+    const auto what = [&] { return at_index(index)() + of_range(range)(); };
+    return run_status(call, what, [&]() -> Status {
         if (auto status = check_index(index); !status.is_ok()) return status;
         auto content = read_range(call, range);
         if (!content.is_ok()) return std::move(content).failure();
@@ -259,7 +283,7 @@ bool erase_range_of_sequence(const SequenceCall& call, const SequenceRange& rang
 }
 
 bool assign_sequence(const SequenceCall& call, acp_ga_t source) noexcept {
-    return run_status(call, ", " + base::hex(source), [&]() -> Status {
+    return run_status(call, and_sequence(source), [&]() -> Status {
         auto content = algorithms().read(sequence_of(call, source));
         if (!content.is_ok()) return std::move(content).failure();
         return algorithms().assign(sequence_of(call, call.address), content.value());
@@ -275,7 +299,7 @@ bool assign_range_of_sequence(const SequenceCall& call, const SequenceRange& ran
 }
 
 bool swap_sequences(const SequenceCall& call, acp_ga_t other) noexcept {
-    return run_status(call, ", " + base::hex(other), [&]() -> Status {
+    return run_status(call, and_sequence(other), [&]() -> Status {
         const data::SequenceName one = sequence_of(call, call.address);
         const data::SequenceName two = sequence_of(call, other);
         if (call.address != other) return algorithms().exchange(one, two);
@@ -285,7 +309,7 @@ bool swap_sequences(const SequenceCall& call, acp_ga_t other) noexcept {
 }
 
 bool reserve_sequence(const SequenceCall& call, std::uint64_t bytes) noexcept {
-    return run_status(call, ", " + base::in_bytes(bytes), [&]() -> Status {
+    return run_status(call, of_bytes(bytes), [&]() -> Status {
         sequence::Splice splice;
         splice.capacity_least = bytes;
         return algorithms().change(sequence_of(call, call.address), splice);
@@ -297,14 +321,15 @@ SequenceSeen look_at_sequence(const SequenceCall& call,
                               std::uint64_t bytes,
                               bool must_be_there) noexcept {
     SequenceSeen seen;
-    seen.is_seen = run_status(call, must_be_there ? at_index(index, bytes) : "", [&]() -> Status {
+    const auto what = [&] { return must_be_there ? at_index(index, bytes)() : std::string(); };
+    seen.is_seen = run_status(call, what, [&]() -> Status {
         auto status = check_index(index);
         if (!status.is_ok()) return status;
         auto told = library().sequences->tell(sequence_of(call, call.address),
                                               static_cast<std::uint64_t>(index), bytes);
         if (!told.is_ok()) return std::move(told).failure();
         const std::uint64_t there = told.value().bytes;
-        if (must_be_there && bytes == 0) return {Code::argument, "the size is 0"};
+        if (must_be_there && bytes == 0) return {Code::argument, "size is 0"};
         if (must_be_there && static_cast<std::uint64_t>(index) >= there) {
             return {Code::argument, "no byte has index " + std::to_string(index) + ": there are " +
                                         base::in_bytes(there)};

@@ -88,6 +88,14 @@ Result<std::uint32_t> Allocator::owner_of(GlobalAddress address) const {
     return static_cast<std::uint32_t>(process);
 }
 
+std::string Allocator::name_of(GlobalAddress address) const {
+    const std::uint64_t process = space_.layout().process(address);
+    std::string name = base::hex(address);
+    if (address == 0 || process >= space_.segment().shape().procs) return name;
+    return name + " on rank " +
+           std::to_string(space_.segment().rank_of(static_cast<std::uint32_t>(process)));
+}
+
 Status Allocator::refusal(heap::Freed freed, GlobalAddress address) const {
     const std::string place = "global address " + base::hex(address);
     switch (freed) {

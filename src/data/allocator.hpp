@@ -96,6 +96,9 @@ public:
     // The process of whose heap an address is. Errors: address (it names no process).
     base::Result<std::uint32_t> owner_of(GlobalAddress address) const;
 
+    // "0x.. on rank 3": an address for messages; the number alone if it names no process.
+    [[nodiscard]] std::string name_of(GlobalAddress address) const;
+
     // The address of the first block of the heap of a process.
     [[nodiscard]] GlobalAddress start_of(std::uint32_t process) const noexcept {
         return space_.claimed_address(process, node::heap_blocks);

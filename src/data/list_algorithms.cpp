@@ -72,12 +72,14 @@ Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
                                                       std::uint32_t room_bytes) {
     if (first.list != end.list) {
         return Status(Code::argument, "the iterators are of different lists, " +
-                                          base::hex(first.list) + " and " + base::hex(end.list));
+                                          allocator_.name_of(first.list) + " and " +
+                                          allocator_.name_of(end.list));
     }
     std::vector<Lists::Met> met;
     if (first.is_end() && !end.is_end()) {
         return Status(Code::argument, "the range begins at the end of the list " +
-                                          base::hex(first.list) + " and does not end there");
+                                          allocator_.name_of(first.list) +
+                                          " and does not end there");
     }
     if (first.is_end() || first == end) {
         auto status = look_for(first);
@@ -104,7 +106,7 @@ Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
         if (!of_end.is_ok()) return std::move(of_end).failure();
         return Status(Code::argument, "the element " + base::hex(end.element) +
                                           " does not come behind " + base::hex(first.element) +
-                                          " in the list " + base::hex(first.list));
+                                          " in the list " + allocator_.name_of(first.list));
     }
 }
 

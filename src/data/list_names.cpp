@@ -20,7 +20,7 @@ Result<std::uint32_t> ListNames::home_of(GlobalAddress list) const {
     if (!owner.is_ok()) return owner;
     const std::uint64_t heap_bytes = space_.segment().shape().heap_bytes;
     if (list - allocator_.start_of(owner.value()) >= heap_bytes) {
-        return Status(Code::address, "global address " + base::hex(list) +
+        return Status(Code::address, "global address " + allocator_.name_of(list) +
                                          ": it is no address that acp_create_list gave");
     }
     return owner;
@@ -31,19 +31,19 @@ Status ListNames::failure(ListEffect effect, const ListPlace& at) const {
         case ListEffect::no_list: {
             auto other = refuse_other_kind(gma_, allocator_, at.list, "list");
             if (!other.is_ok()) return other;
-            return {Code::stale, "no list is at global address " + base::hex(at.list) +
+            return {Code::stale, "no list is at global address " + allocator_.name_of(at.list) +
                                      ": it was destroyed, or never created"};
         }
         case ListEffect::end:
-            return {Code::argument, "the iterator is the end of the list " + base::hex(at.list) +
-                                        ": no element is there"};
+            return {Code::argument, "the iterator is the end of the list " +
+                                        allocator_.name_of(at.list) + ": no element is there"};
         case ListEffect::damaged:
-            return {Code::system, "the words of the list " + base::hex(at.list) +
+            return {Code::system, "the words of the list " + allocator_.name_of(at.list) +
                                       " contradict each other: the program has overwritten them "
                                       "(acp_heap_check tells more)"};
         default:
             return {Code::stale, "the element " + base::hex(at.element) + " is not in the list " +
-                                     base::hex(at.list) +
+                                     allocator_.name_of(at.list) +
                                      " any more: it was erased, or is in another list"};
     }
 }
@@ -55,7 +55,8 @@ Result<Position> ListNames::position(const ListPlace& at) const {
     const GlobalAddress offset = at.element - allocator_.start_of(home.value());
     if (offset >= space_.segment().shape().heap_bytes || offset % heap::granule_bytes != 0) {
         return Status(Code::argument, "the iterator's element " + base::hex(at.element) +
-                                          " cannot be one of the list " + base::hex(at.list));
+                                          " cannot be one of the list " +
+                                          allocator_.name_of(at.list));
     }
     return Position{acp::list::number_of(offset), at.mark};
 }

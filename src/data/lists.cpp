@@ -201,17 +201,18 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
             auto refusal = refuse_other_kind(gma_, allocator_, list, "list");
             if (!refusal.is_ok()) return refusal;
         }
-        return Status(Code::stale, "no list is at global address " + base::hex(before.list) +
-                                       ", or none at " + base::hex(element.list) +
+        return Status(Code::stale, "no list is at global address " +
+                                       allocator_.name_of(before.list) + ", or none at " +
+                                       allocator_.name_of(element.list) +
                                        ": it was destroyed, or never created");
     }
     const ListPlaced& moved = returned.value().output;
     if (moved.effect == ListEffect::done) return names_.place(before.list, moved.at);
     if (moved.effect == ListEffect::stale) {
         return Status(Code::stale, "the element " + base::hex(element.element) +
-                                       " is not in the list " + base::hex(element.list) +
+                                       " is not in the list " + allocator_.name_of(element.list) +
                                        " any more, or " + base::hex(before.element) +
-                                       " not in the list " + base::hex(before.list));
+                                       " not in the list " + allocator_.name_of(before.list));
     }
     return names_.failure(moved.effect, element);
 }
@@ -341,7 +342,7 @@ Status Lists::gather(GlobalAddress to, std::span<const ListPlace> elements) {
         if (failure.code() != Code::stale) return failure;
         auto other = refuse_other_kind(gma_, allocator_, to, "list");
         if (!other.is_ok()) return other;
-        return {Code::stale, "no list is at global address " + base::hex(to) +
+        return {Code::stale, "no list is at global address " + allocator_.name_of(to) +
                                  ", or one was destroyed whose elements are to be moved there"};
     }
     return {};

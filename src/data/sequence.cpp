@@ -43,8 +43,9 @@ Sequences::Changed Sequences::change(typename Operation::Input input,
     if (!returned.is_ok()) return std::move(returned).failure();
     const SequenceResult& result = returned.value().output;
     if (result.effect == SequenceEffect::too_long) return std::optional<std::uint64_t>();
-    if (auto status = calls_.outcome(input.name, result.effect, wanted); !status.is_ok())
-        return status;
+    const bool is_outside = result.effect == SequenceEffect::outside;
+    auto status = calls_.outcome(input.name, result.effect, is_outside ? result.bytes : wanted);
+    if (!status.is_ok()) return status;
     return std::optional(result.bytes);
 }
 
@@ -222,7 +223,7 @@ Sequences::Changed Sequences::splice_at_once(const SequenceName& name,
     if (!told.is_ok()) return std::move(told).failure();
     const std::uint64_t there = told.value().bytes;
     if (splice.at <= there && splice.removed <= there - splice.at) return changed;
-    return calls_.outcome(name, SequenceEffect::outside, 0);
+    return calls_.outcome(name, SequenceEffect::outside, there);
 }
 
 }  // namespace acp::data

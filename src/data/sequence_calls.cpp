@@ -32,13 +32,13 @@ Status SequenceCalls::damage() {
 Status SequenceCalls::none_there(const SequenceName& name) const {
     const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(name.address));
     if (allocator::offset_in_heap(gma_.space(), process, name.address) == heap::no_block) {
-        return {Code::address, "global address " + base::hex(name.address) +
+        return {Code::address, "global address " + allocator_.name_of(name.address) +
                                    ": no heap is there, nor a " + kind_name(name.kind)};
     }
     auto other = refuse_other_kind(gma_, allocator_, name.address, kind_name(name.kind));
     if (!other.is_ok()) return other;
     return {Code::stale, "no " + std::string(kind_name(name.kind)) + " is at global address " +
-                             base::hex(name.address) +
+                             allocator_.name_of(name.address) +
                              ": it was destroyed, or none was made there"};
 }
 
@@ -65,7 +65,8 @@ Status SequenceCalls::outcome(const SequenceName& name,
         case SequenceEffect::done:
             return {};
         case SequenceEffect::outside:
-            return {Code::argument, "the range is not inside the content"};
+            return {Code::argument,
+                    "the range is not inside the content, which has " + base::in_bytes(bytes)};
         case SequenceEffect::damaged:
             return damage();
         case SequenceEffect::no_room:

@@ -106,7 +106,8 @@ public:
     [[nodiscard]] base::Result<bool> is_long_and_elsewhere(const SequenceName& name,
                                                            std::uint64_t bytes) const;
 
-    // Converts an effect to a status.   bytes  that the caller wanted room for
+    // Converts an effect to a status.
+    //   bytes  for which there may be no room; outside: length of the content
     [[nodiscard]] base::Status outcome(const SequenceName& name,
                                        sequence::SequenceEffect effect,
                                        std::uint64_t bytes) const;

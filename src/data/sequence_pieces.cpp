@@ -60,7 +60,7 @@ SequencePieces::Changed SequencePieces::splice(const SequenceName& name,
     if (!told.is_ok()) return std::move(told).failure();
     const SequenceTold& now = told.value();
     if (splice.must_fit && (splice.at > now.bytes || splice.removed > now.bytes - splice.at))
-        return calls_.outcome(name, SequenceEffect::outside, 0);
+        return calls_.outcome(name, SequenceEffect::outside, now.bytes);
     const std::uint64_t at = std::min(splice.at, now.bytes);
     const std::uint64_t behind = at + std::min(splice.removed, now.bytes - at);
     const std::uint64_t wanted = std::max(splice.added, splice.capacity_least);

@@ -279,6 +279,7 @@ TEST_F(ListContainerTest, misuse_is_refused_and_changes_nothing) {
             EXPECT_EQ(acp_insert_list(wrong, "x", 1, procs_ - 1 - home).elem, ACP_GA_NULL);
             EXPECT_EQ(acp_erase_list(wrong).elem, ACP_GA_NULL);
             expect_failure_of(ACP_ERR_STALE, "was erased, or is in another list");
+            expect_failure_of(ACP_ERR_STALE, " on rank " + std::to_string(home) + ") by rank ");
             EXPECT_EQ(acp_increment_list_it(wrong).elem, ACP_GA_NULL);
             EXPECT_EQ(acp_decrement_list_it(wrong).elem, ACP_GA_NULL);
             EXPECT_EQ(acp_dereference_list_it(wrong).ga, ACP_GA_NULL);
@@ -304,6 +305,7 @@ TEST_F(ListContainerTest, misuse_is_refused_and_changes_nothing) {
         EXPECT_EQ(acp_splice_list(end, end), -1);
         EXPECT_EQ(acp_distance_list_it(acp_begin_list(list), acp_end_list(other)), -1);
         expect_failure_of(ACP_ERR_ARGUMENT, "different lists");
+        expect_failure_of(ACP_ERR_ARGUMENT, " on rank " + std::to_string(home) + " and 0x");
         EXPECT_EQ(acp_erase_range_list(acp_begin_list(list), acp_end_list(other)).elem,
                   ACP_GA_NULL);
         EXPECT_EQ(acp_push_back_list(list, nullptr, 1, home), -1);

@@ -248,14 +248,16 @@ TEST_F(VectorTest, misuse_is_refused_and_changes_nothing) {
         for (const std::int64_t index :
              {std::int64_t{-1}, std::int64_t{7}, std::numeric_limits<std::int64_t>::max(),
               std::numeric_limits<std::int64_t>::min()}) {
+            const std::string named = "index " + std::to_string(index);
+            const std::string on_owner = " on rank " + std::to_string(owner) + ", ";
             EXPECT_EQ(acp_at_vector(vector, index), ACP_GA_NULL);
-            expect_refused(ACP_ERR_ARGUMENT, {"acp_at_vector", "index"});
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_at_vector", on_owner + named});
             EXPECT_EQ(acp_dereference_vector_it({vector, index}), ACP_GA_NULL);
             EXPECT_EQ(acp_write_vector(vector, index, &byte, 1), -1);
             expect_refused(ACP_ERR_ARGUMENT, {"acp_write_vector"});
             if (index == 7) continue;
             EXPECT_EQ(acp_read_vector(vector, index, &byte, 1), -1);
-            expect_refused(ACP_ERR_ARGUMENT, {"acp_read_vector", "index"});
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_read_vector", on_owner + named + ", 1 byte)"});
         }
         EXPECT_EQ(acp_read_vector(vector, 7, &byte, 1), 0);
         EXPECT_EQ(acp_write_vector(vector, 5, long_text.data(), 3), -1);
@@ -263,7 +265,8 @@ TEST_F(VectorTest, misuse_is_refused_and_changes_nothing) {
         for (const std::size_t bytes :
              {std::size_t{1} << 50, std::numeric_limits<std::size_t>::max() - 4}) {
             EXPECT_EQ(acp_write_vector(vector, 5, long_text.data(), bytes), -1);
-            expect_refused(ACP_ERR_ARGUMENT, {"acp_write_vector", "not inside the content"});
+            expect_refused(ACP_ERR_ARGUMENT,
+                           {"acp_write_vector", "not inside the content, which has 7 bytes"});
         }
         EXPECT_EQ(acp_insert_vector({vector, -1}, "x", 1).vector.ga, ACP_GA_NULL);
         expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_vector", "negative"});
@@ -352,7 +355,8 @@ TEST_F(VectorTest, a_full_heap_refuses_and_the_vector_stays) {
         EXPECT_EQ(
             acp_write_vector(large, static_cast<std::int64_t>(most) - 1, half.data(), half.size()),
             -1);
-        expect_refused(ACP_ERR_ARGUMENT, {"acp_write_vector", "not inside the content"});
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_write_vector", "not inside the content, which has " +
+                                                                  std::to_string(most) + " bytes"});
         EXPECT_EQ(acp_destroy_vector(large), 0);
     }
     sync_ranks();
