@@ -47,10 +47,14 @@ std::uint64_t number_of(acp_pm_t handle) noexcept {
     return instance != nullptr ? instance->contexts->find(number_of(handle)) : nullptr;
 }
 
-// "acp_send_pm(context 0x101) by rank 0 on host"
+// "acp_send_pm(context 3) by rank 0 on host": with the number that acp_open_pm was given.
 Status named(const char* call, acp_pm_t handle, Status failure) {
-    return std::move(failure).within(std::string(call) + "(context " +
-                                     base::hex(number_of(handle)) + ")" +
+    const std::uint64_t number = pm::Contexts::number_of(number_of(handle));
+    const std::string context = handle == ACP_PM_NULL ? "ACP_PM_NULL"
+                                : number < pm::pm_contexts
+                                    ? "context " + std::to_string(number)
+                                    : "handle " + base::hex(number_of(handle));
+    return std::move(failure).within(std::string(call) + "(" + context + ")" +
                                      gma::by_rank(library().member->rank()));
 }
 
@@ -129,12 +133,23 @@ template <typename Body>
     return true;
 }
 
+// An address of a copy, with the argument's name.
+struct PmAddress {
+    const char* name;
+    acp_ga_t ga;
+};
+
 // Issues a copy if this rank owns the address `own`.
-acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_ga_t own) noexcept {
+acp_handle_t copy(const char* call,
+                  acp_pm_t handle,
+                  const PmCopy& wanted,
+                  const PmAddress& own) noexcept {
     const int is_right = run(call, handle, [&](const Context& /*context*/) -> Result<int> {
         const local::Space& space = library().gma->space();
-        if (space.layout().process(own) == space.process()) return 1;
-        return Status(Code::argument, "address " + base::hex(own) + " is not this rank's");
+        if (space.layout().process(own.ga) == space.process()) return 1;
+        return Status(Code::argument, std::string(own.name) + " " +
+                                          library().allocator->name_of(own.ga) +
+                                          " is not an address of the calling rank");
     });
     if (is_right != 1) return ACP_HANDLE_NULL;
     return acp_copy(wanted.target, wanted.source, wanted.size, ACP_HANDLE_NULL);
@@ -318,11 +333,11 @@ int acp_unlock_pm(acp_pm_t pm, acp_ga_t first) {
 }
 
 acp_handle_t acp_write_pm(acp_pm_t pm, acp_ga_t target, acp_ga_t source, size_t size) {
-    return copy("acp_write_pm", pm, {target, source, size}, source);
+    return copy("acp_write_pm", pm, {target, source, size}, {"source", source});
 }
 
 acp_handle_t acp_read_pm(acp_pm_t pm, acp_ga_t target, acp_ga_t source, size_t size) {
-    return copy("acp_read_pm", pm, {target, source, size}, target);
+    return copy("acp_read_pm", pm, {target, source, size}, {"target", target});
 }
 
 int acp_after_select_pm(acp_pm_t pm) {

@@ -38,7 +38,7 @@ bool Contexts::close(ContextHandle handle) noexcept {
     Context* const context = find(handle);
     if (context == nullptr) return false;
     context->close();
-    entries_[(handle & index_mask) - 1].handle = 0;
+    entries_[number_of(handle)].handle = 0;
     return true;
 }
 

@@ -41,9 +41,15 @@ public:
     // into it. False: there is no such context.
     [[nodiscard]] bool close(ContextHandle handle) noexcept;
 
+    // The number with which a context was opened that has or had this handle; pm_contexts or more: it
+    // never was a handle.
+    [[nodiscard]] static std::uint64_t number_of(ContextHandle handle) noexcept {
+        return (handle & index_mask) - std::uint64_t{1};
+    }
+
     // nullptr: no open context has this handle.
     [[nodiscard]] Context* find(ContextHandle handle) const noexcept {
-        const std::uint64_t index = (handle & index_mask) - std::uint64_t{1};
+        const std::uint64_t index = number_of(handle);
         if (index >= pm_contexts || entries_[index].handle != handle) return nullptr;
         return entries_[index].context.get();
     }

@@ -196,6 +196,8 @@ TEST_F(PmTest, a_context_that_is_opened_again_is_a_new_one) {
     const acp_pm_t old = pm_;
     EXPECT_EQ(acp_close_pm(pm_), 0);
     expect_refused(acp_send_pm(old), ACP_ERR_STALE, "no such context");
+    expect_refused(acp_send_pm(old), ACP_ERR_STALE,
+                   "acp_send_pm(context " + std::to_string(number_) + ") by rank ");
     sync_ranks();
     pm_ = acp_open_pm(3);
     ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
@@ -358,7 +360,10 @@ TEST_F(PmTest, wrong_calls_are_refused) {
     expect_refused(acp_get_buffer_pm(pm_, 0, ACP_PM_MESSAGE_BYTES + 1, &buffer), ACP_ERR_ARGUMENT,
                    "size 8193 is more");
     expect_refused(acp_get_buffer_pm(pm_, 0, 8, nullptr), ACP_ERR_ARGUMENT, "buffer is NULL");
-    expect_refused(acp_get_buffer_pm(ACP_PM_NULL, 0, 8, &buffer), ACP_ERR_STALE, "no such context");
+    expect_refused(acp_get_buffer_pm(ACP_PM_NULL, 0, 8, &buffer), ACP_ERR_STALE,
+                   "acp_get_buffer_pm(ACP_PM_NULL) by rank ");
+    const auto no_handle = reinterpret_cast<acp_pm_t>(std::uintptr_t{0x7ff});
+    expect_refused(acp_send_pm(no_handle), ACP_ERR_STALE, "acp_send_pm(handle 0x7ff) by rank ");
     expect_refused(acp_send_pm(pm_), ACP_ERR_STATE, "no message");
     expect_refused(acp_truncate_pm(pm_, 1), ACP_ERR_STATE, "no message");
     expect_refused(acp_release_pm(pm_), ACP_ERR_STATE, "no message");

@@ -30,7 +30,7 @@ MUTANTS = {
     "a failed opening keeps its block": ("contexts.cpp", """        } catch (...) {
             (void)allocator_.free(block.value());""", "        } catch (...) {"),
     "a handle is used again": ("contexts.cpp", "entry.handle = ++opened_ << 8 | (number + 1);", "entry.handle = 1 << 8 | (number + 1);"),
-    "a closed handle stays": ("contexts.cpp", "    entries_[(handle & index_mask) - 1].handle = 0;\n", ""),
+    "a closed handle stays": ("contexts.cpp", "    entries_[number_of(handle)].handle = 0;\n", ""),
     "the first unlock ends the registration": ("registrations.cpp", "if (--locked.users != 0) return {};", "--locked.users;"),
     "an unlock ends no registration": ("registrations.cpp", "        (void)gma_.registry().remove(key);\n", ""),
     "the last page is not locked": ("registrations.cpp", "(first + bytes + page - 1) & ~(page - 1)", "(first + bytes) & ~(page - 1)"),
