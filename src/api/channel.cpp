@@ -39,19 +39,31 @@ constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
 
 constexpr int of_no_list = -1;
 
-// "acp_send_ch(channel 0x100000001) by rank 0 on host", "acp_waitall_ch(requests[2] 0x200000001) by
-// rank 0 on host"
-//   place  of_no_list, or the number's index in a list of several
-Status named(const char* call,
-             const char* what,
-             std::uint64_t number,
-             Status failure,
-             int place = of_no_list) {
+// The channel or the request that a call was given, for messages.
+struct CallSubject {
+    const char* kind;  // "channel", "request"
+    std::uint64_t number;
+    int place = of_no_list;     // the request's index in a list of several
+    std::uint64_t channel = 0;  // handle of the failed request's channel; 0: unknown
+};
+
+CallSubject subject_of(acp_ch_t channel) noexcept {
+    return {"channel", number_of(channel)};
+}
+
+CallSubject subject_of(acp_request_t request, int place = of_no_list) noexcept {
+    return {"request", number_of(request), place};
+}
+
+// "acp_send_ch(channel 0x100000001) by rank 0 on host", "acp_waitall_ch(requests[2] 0x200000001 of
+// channel 0x100000001) by rank 0 on host"
+Status named(const char* call, const CallSubject& subject, Status failure) {
     if (failure.is_ok()) return failure;
-    const std::string in_list = place == of_no_list ? "" : "s[" + std::to_string(place) + "]";
-    return std::move(failure).within(std::string(call) + "(" + what + in_list + " " +
-                                     base::hex(number) + ")" +
-                                     gma::by_rank(library().member->rank()));
+    std::string text = std::string(call) + "(" + subject.kind;
+    if (subject.place != of_no_list) text += "s[" + std::to_string(subject.place) + "]";
+    text += " " + base::hex(subject.number);
+    if (subject.channel != 0) text += " of channel " + base::hex(subject.channel);
+    return std::move(failure).within(text + ")" + gma::by_rank(library().member->rank()));
 }
 
 Status check_buffer(const void* buffer, std::size_t bytes) {
@@ -92,52 +104,47 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
             if (begun.is_ok()) return handle_of<acp_request_t>(begun.value());
             status = std::move(begun).failure();
         }
-        return named(call, "channel", number_of(ch), std::move(status));
+        return named(call, subject_of(ch), std::move(status));
     });
 }
 
 // The result of a call for an ended request: the bytes.
-Result<size_t> told(const char* call,
-                    const char* what,
-                    std::uint64_t number,
-                    RequestEnd end,
-                    int place = of_no_list) {
+Result<size_t> told(const char* call, CallSubject subject, RequestEnd end) {
     if (end.status.is_ok()) return static_cast<size_t>(end.bytes);
-    return named(call, what, number, std::move(end.status), place);
+    if (subject.number != end.channel) subject.channel = end.channel;
+    return named(call, subject, std::move(end.status));
 }
 
-Result<size_t> wait_for(const char* call, acp_request_t request, int place = of_no_list) {
-    auto ended = library().channels->wait(number_of(request), -1);
-    if (!ended.is_ok())
-        return named(call, "request", number_of(request), std::move(ended).failure(), place);
-    return told(call, "request", number_of(request), std::move(ended).value(), place);
+Result<size_t> wait_for(const char* call, const CallSubject& request) {
+    auto ended = library().channels->wait(request.number, -1);
+    if (!ended.is_ok()) return named(call, request, std::move(ended).failure());
+    return told(call, request, std::move(ended).value());
 }
 
 // Waits for one request in a list of several; without memory for the message of a failure, returns
 // the bare failure.
 Result<size_t> wait_for_one_of(const acp_request_t* requests, int place) {
     try {
-        return wait_for("acp_waitall_ch", requests[place], place);
+        return wait_for("acp_waitall_ch", subject_of(requests[place], place));
     } catch (const std::bad_alloc&) {
         return Status::bare(Code::memory);
     }
 }
 
 [[gnu::noinline]] size_t wait_long(acp_request_t request) {
-    return api::run<Gravity::misuse_ends>("acp_wait_ch", no_bytes,
-                                          [&] { return wait_for("acp_wait_ch", request); });
+    return api::run<Gravity::misuse_ends>(
+        "acp_wait_ch", no_bytes, [&] { return wait_for("acp_wait_ch", subject_of(request)); });
 }
 
 [[gnu::noinline]] size_t run_blocking(
     const char* call, acp_ch_t ch, RequestKind kind, const void* buf, size_t size) {
     return api::run<Gravity::misuse_ends>(call, no_bytes, [&]() -> Result<size_t> {
         if (Status status = check_buffer(buf, size); !status.is_ok())
-            return named(call, "channel", number_of(ch), std::move(status));
+            return named(call, subject_of(ch), std::move(status));
         auto ended = library().channels->run(number_of(ch), kind,
                                              static_cast<char*>(const_cast<void*>(buf)), size);
-        if (!ended.is_ok())
-            return named(call, "channel", number_of(ch), std::move(ended).failure());
-        return told(call, "channel", number_of(ch), std::move(ended).value());
+        if (!ended.is_ok()) return named(call, subject_of(ch), std::move(ended).failure());
+        return told(call, subject_of(ch), std::move(ended).value());
     });
 }
 
@@ -278,13 +285,15 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
             constexpr const char* call = "acp_wait_ch_timeout";
             auto ended = library().channels->wait(number_of(request), timeout_ns);
             const std::uint64_t bytes = ended.is_ok() ? ended.value().bytes : 0;
+            CallSubject subject = subject_of(request);
+            if (ended.is_ok()) subject.channel = ended.value().channel;
             Status status =
                 ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
             const Code code = status.code();
             const bool is_retired = code != Code::timeout;
             if (size != nullptr && is_retired) *size = code == Code::ok ? bytes : no_bytes;
             if (code != Code::ok) {
-                api::keep(named(call, "request", number_of(request), std::move(status)));
+                api::keep(named(call, subject, std::move(status)));
             }
             return static_cast<int>(code);
         });
@@ -296,9 +305,9 @@ int acp_test_ch(acp_request_t request, size_t* size) {
         auto ended = library().channels->wait(number_of(request), 0);
         if (!ended.is_ok()) {
             if (ended.failure().code() == Code::timeout) return 0;
-            return named("acp_test_ch", "request", number_of(request), std::move(ended).failure());
+            return named("acp_test_ch", subject_of(request), std::move(ended).failure());
         }
-        auto bytes = told("acp_test_ch", "request", number_of(request), std::move(ended).value());
+        auto bytes = told("acp_test_ch", subject_of(request), std::move(ended).value());
         if (size != nullptr) *size = bytes.is_ok() ? bytes.value() : no_bytes;
         if (!bytes.is_ok()) return std::move(bytes).failure();
         return 1;

@@ -26,12 +26,14 @@ constexpr auto no_bytes_of_3_0 = static_cast<size_t>(-1);
 base::Result<size_t> wait_as_3_0(std::uint64_t request) {
     auto ended = library().channels->wait(request, -1);
     const std::uint64_t bytes = ended.is_ok() ? ended.value().bytes : 0;
+    const std::uint64_t channel = ended.is_ok() ? ended.value().channel : 0;
     base::Status failure =
         ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
     if (failure.is_ok() || failure.code() == base::Code::truncated)
         return static_cast<size_t>(bytes);
-    return std::move(failure).within("acp_wait_ch(request " + base::hex(request) + ")" +
-                                     gma::by_rank(library().member->rank()));
+    return std::move(failure).within("acp_wait_ch(request " + base::hex(request) +
+                                     (channel != 0 ? " of channel " + base::hex(channel) : "") +
+                                     ")" + gma::by_rank(library().member->rank()));
 }
 
 }  // namespace

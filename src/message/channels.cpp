@@ -243,6 +243,7 @@ RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
     RequestEnd ended = std::move(request.result);
     request.result = {};
     ended.status = with_partner(end, std::move(ended.status));
+    ended.channel = end.slot.next;
     count_ended();
     const bool is_free = request.kind == RequestKind::free;
     requests_.give_back(request);

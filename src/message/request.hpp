@@ -21,8 +21,9 @@ struct MessageBuffer {
 
 // The result of a request.
 struct RequestEnd {
-    base::Status status;      // ok, or the error; truncated: the rest of the message is lost
-    std::uint64_t bytes = 0;  // receive: bytes put into the buffer
+    base::Status status;           // ok, or the error; truncated: the rest of the message is lost
+    std::uint64_t bytes = 0;       // receive: bytes put into the buffer
+    SlotHandle channel = no_slot;  // failure: the end's handle, for messages
 };
 
 // The error of a call whose buffer is too short for a message.
