@@ -107,6 +107,7 @@ Status SegbufEnd::make(SegbufTools& tools,
     counts_ = {};
     commands_.reset(tools.gma);
     probed_at_ns_ = looks_ = 0;
+    if (is_partner_gone()) return why_gone();
     std::uint64_t where = 0;
     Status status = prepare(where);
     if (status.is_ok()) {
@@ -195,21 +196,26 @@ Status SegbufEnd::check_partner() const {
 }
 
 Status SegbufEnd::refuse_state() const {
-    return {Code::state, phase_ == Phase::in_use ? "it is not connected; acp_connect_segbuf waits "
-                                                   "until the other rank has made its end"
-                                                 : "it is disconnected"};
+    return {Code::state, is_in_use() ? "it is not connected; acp_connect_segbuf waits "
+                                       "until the other rank has made its end"
+                                     : "it is disconnected"};
 }
 
 Result<bool> SegbufEnd::is_connected() {
-    if (phase_ != Phase::in_use) return refuse_state();
+    if (!is_in_use()) return refuse_state();
     // Checked before has_met(): then the introduction of a partner that has died since is seen.
     const bool is_gone = is_partner_gone();
-    if (!has_met()) {
-        if (is_gone) return why_gone();
+    Status status;
+    if (has_met()) {
+        status = check_partner();
+    } else if (is_gone) {
+        status = why_gone();
+    } else {
         probe();
         return false;
     }
-    if (Status status = check_partner(); !status.is_ok()) return status;
+    phase_ = status.is_ok() ? Phase::in_use : Phase::failed;
+    if (!status.is_ok()) return status;
     return true;
 }
 
@@ -255,8 +261,8 @@ void SegbufEnd::take_in() noexcept {
 Result<SegbufEnd::Counts> SegbufEnd::counts() {
     // Checked before take_in(): then segments that arrived before a death are seen.
     const bool is_gone = is_partner_gone();
-    if (phase_ != Phase::in_use || !has_met()) {
-        if (phase_ == Phase::in_use && is_gone) return why_gone();
+    if (!is_in_use() || !has_met()) {
+        if (is_in_use() && is_gone) return why_gone();
         return refuse_state();
     }
     if (Status status = check_partner(); !status.is_ok()) return status;
@@ -338,7 +344,7 @@ Status SegbufEnd::release() {
 }
 
 Status SegbufEnd::disconnect() {
-    if (phase_ != Phase::in_use) return refuse_state();
+    if (!is_in_use()) return refuse_state();
     if (has_met()) say_goodbye();
     phase_ = Phase::disconnected;
     return {};

@@ -53,9 +53,9 @@ public:
     SegbufEnd& operator=(const SegbufEnd&) = delete;
     ~SegbufEnd() = default;
 
-    // Makes the end, and exchanges introductions with its partner if that exists. Errors: those of
-    // Pairing::match, memory, limit, argument (the buffer is not mapped); then nothing of the end
-    // is left.
+    // Makes the end, and exchanges introductions with its partner if that exists. Errors: peer (the
+    // partner is known to be gone), those of Pairing::match, memory, limit, argument (the buffer is
+    // not mapped); then nothing of the end is left.
     base::Status make(SegbufTools& tools,
                       const ChannelName& name,
                       Side side,
@@ -101,8 +101,9 @@ public:
     // Errors: state (it is disconnected).
     base::Status disconnect();
 
-    // Freeing, in steps, between which the lock is released: begin_free() (errors: state, stale),
-    // is_over() until it is true, finish_free().
+    // Freeing, in steps, between which the lock is released: begin_free() (errors: stale; state, unless
+    // the end is disconnected or is_connected() has failed), is_over() until it is true,
+    // finish_free().
     base::Status begin_free();
     [[nodiscard]] bool is_over() noexcept;
 
@@ -124,9 +125,12 @@ public:
 private:
     struct OwnBlock;
 
-    enum class Phase : std::uint8_t { in_use, disconnected, being_freed };
+    // failed: in use, but is_connected() has failed, so it need not be disconnected
+    enum class Phase : std::uint8_t { in_use, failed, disconnected, being_freed };
 
     using Kind = SegbufCommands::Kind;
+
+    [[nodiscard]] bool is_in_use() const noexcept { return phase_ <= Phase::failed; }
 
     base::Status prepare(std::uint64_t& where);
     [[nodiscard]] bool has_met() noexcept;

@@ -138,10 +138,18 @@ private:
             if (number == 50) note_.is_at_work.store(1, std::memory_order_release);
         }
         if (scene_ != Scene::freeing) expect_refused(ring);
-        must(ring.part() == -1 && acp_errno() == ACP_ERR_PEER, "freeing an end with the victim");
+        // An end whose connection failed need not be disconnected.
+        const bool is_unconnected = scene_ == Scene::connecting;
+        const int freed = is_unconnected ? acp_free_segbuf(ring.end) : ring.part();
+        must(freed == -1 && acp_errno() == ACP_ERR_PEER, "freeing an end with the victim");
         if (scene_ == Scene::freeing)
             note_.refused_at_ns.store(now_ns(), std::memory_order_relaxed);
         must(acp_free_segbuf(ring.end) == -1 && acp_errno() == ACP_ERR_STALE, "freeing it again");
+        for (const auto make : {&Ring::make_source, &Ring::make_destination}) {
+            Ring late;
+            must((late.*make)(1) == ACP_SEGBUF_NULL && acp_errno() == ACP_ERR_PEER,
+                 "making an end for the dead victim");
+        }
         // The message that this sends fails, and acp_finalize must not report that.
         must(!is_leaving_open || acp_disconnect_segbuf(left_open_.end) == 0, "disconnecting");
     }
