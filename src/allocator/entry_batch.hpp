@@ -35,15 +35,18 @@ namespace acp::allocator {
             told.effect = tables->compare_exchange(table, key, told.number, words.operand);
             break;
         case ChangeKind::add_to_count:
-        case ChangeKind::take_from_count: {
+        case ChangeKind::take_from_count:
+        case ChangeKind::count_and_mark: {
             const table::CountEffect effect = tables.with_room([&] {
-                return words.kind == ChangeKind::add_to_count
+                return words.kind != ChangeKind::take_from_count
                            ? tables->add(table, key, words.operand)
                            : tables->subtract(table, key, words.operand);
             });
+            const bool is_marked =
+                words.kind == ChangeKind::count_and_mark && effect.effect == table::Effect::done;
             told.effect = effect.effect;
-            told.number = effect.count;
-            told.record = effect.record;
+            told.number = is_marked ? effect.record.mark : effect.count;
+            told.record = effect.record.block;
             break;
         }
     }
@@ -149,9 +152,10 @@ private:
                 bool goes_on = true;
                 told.effect = finder.find_on(
                     table, spots[i], trails[i], ones_.it[i].key,
-                    [&](const char* value, std::uint32_t bytes, table::BlockNumber record) {
+                    [&](const char* value, std::uint32_t bytes, const table::RecordName& record) {
                         told.value_bytes = bytes;
-                        told.record = record;
+                        told.record = record.block;
+                        told.number = record.mark;
                         goes_on = tell(i, told, value);
                     });
                 if (told.effect == table::Effect::done) return goes_on;
@@ -182,7 +186,9 @@ private:
                 EntryResult told;
                 told.effect = put.effect;
                 told.was_there = put.was_there ? 1 : 0;
-                told.record = put.record;
+                told.value_bytes = put.value_bytes;
+                told.record = put.record.block;
+                told.number = put.record.mark;
                 return tell(i, told, nullptr);
             });
     }

@@ -77,10 +77,7 @@ Code PutBlock::on(HeapTables& owner, Block table, const Call& call, Reply& reply
                                              call->put.mode,
                                              value_of(call.tail.expected),
                                              block});
-    reply->effect = effect.effect;
-    reply->was_there = effect.was_there ? 1 : 0;
-    reply->record = owner.address_of(effect.record);
-    reply->value_bytes = call->value_bytes;
+    tell_put(owner, effect, reply);
     return Code::ok;
 }
 
@@ -98,8 +95,8 @@ Code ChangeEntry::on(HeapTables& owner, Block table, const Call& call, Reply& re
 
 Code ReadEntry::on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept {
     reply->effect = owner.tables()->find_record(
-        table, call->hash, owner.block_at(call->record),
-        [&](const char* value, std::uint32_t bytes, BlockNumber record) {
+        table, call->hash, {owner.block_at(call->record), call->mark},
+        [&](const char* value, std::uint32_t bytes, const table::RecordName& record) {
             tell_value(owner, call->value_bytes, {reinterpret_cast<const std::byte*>(value), bytes},
                        record, reply);
         });
@@ -108,7 +105,8 @@ Code ReadEntry::on(HeapTables& owner, Block table, const Call& call, Reply& repl
 
 Code EraseRecord::on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept {
     reply->effect = owner.tables().with_room([&] {
-        return owner.tables()->erase_record(table, call->hash, owner.block_at(call->record));
+        return owner.tables()->erase_record(table, call->hash,
+                                            {owner.block_at(call->record), call->mark});
     });
     return Code::ok;
 }
@@ -121,7 +119,8 @@ Code NextOfKey::on(HeapTables& owner, Block table, const Call& call, Reply& repl
             reply->effect = Effect::done;
             reply->place = entry.place;
             reply->value_bytes = entry.value_bytes;
-            reply->record = owner.address_of(entry.record);
+            reply->record = owner.address_of(entry.record.block);
+            reply->number = entry.record.mark;
             return table::Visited::stop_here;
         });
     if (walked == table::Walked::damaged) reply->effect = Effect::damaged;

@@ -50,9 +50,11 @@ struct EntryResult {
     std::uint8_t is_whole = 1;   // find, read: whether the value, up to the bytes wanted, follows
     std::uint8_t was_there = 0;  // put: table::PutEffect::was_there
     std::uint8_t reserved = 0;
-    std::uint32_t value_bytes = 0;  // length of the whole value
+    std::uint32_t value_bytes = 0;  // length of the entry's whole value
     std::uint64_t record = 0;       // address of the entry's record; 0: there is none
-    std::uint64_t number = 0;       // change: the earlier value, or the new count
+    // change: the earlier value, or the new count; find, read, put, count_and_mark: the mark of
+    // the record (table::RecordName)
+    std::uint64_t number = 0;
 };
 
 // The lengths of the byte strings of a PutTail.
@@ -103,11 +105,12 @@ template <typename Owner>
 [[gnu::always_inline]] inline void tell_value(const Owner& owner,
                                               std::uint64_t wanted,
                                               local::Bytes value,
-                                              table::BlockNumber record,
+                                              const table::RecordName& record,
                                               local::OperationReply<EntryResult>& reply) noexcept {
     const std::size_t some = std::min<std::uint64_t>(value.size(), wanted);
     reply->value_bytes = static_cast<std::uint32_t>(value.size());
-    reply->record = owner.address_of(record);
+    reply->record = owner.address_of(record.block);
+    reply->number = record.mark;
     reply->is_whole = some <= reply.tail.room().size() ? 1 : 0;
     if (reply->is_whole == 0) [[unlikely]]
         return;
@@ -131,13 +134,25 @@ struct FindEntry
         reply->effect = owner.tables()->find(
             table, key_of(call),
             [&owner, &reply, wanted](const char* value, std::uint32_t bytes,
-                                     table::BlockNumber record) {
+                                     const table::RecordName& record) {
                 tell_value(owner, wanted, {reinterpret_cast<const std::byte*>(value), bytes},
                            record, reply);
             });
         return base::Code::ok;
     }
 };
+
+// Returns the result of a put, and the entry.
+template <typename Owner>
+[[gnu::always_inline]] inline void tell_put(const Owner& owner,
+                                            const table::PutEffect& effect,
+                                            local::OperationReply<EntryResult>& reply) noexcept {
+    reply->effect = effect.effect;
+    reply->was_there = effect.was_there ? 1 : 0;
+    reply->value_bytes = effect.value_bytes;
+    reply->record = owner.address_of(effect.record.block);
+    reply->number = effect.record.mark;
+}
 
 struct PutWords {
     table::PutMode mode = table::PutMode::insert;
@@ -172,10 +187,7 @@ struct PutEntry : EntryOperation<PutEntry, EntryToPut, EntryResult, 0, PutTail> 
                                         value_of(call.tail.expected), 0};
         const table::PutEffect effect =
             owner.tables().with_room([&] { return owner.tables()->put(table, request); });
-        reply->effect = effect.effect;
-        reply->was_there = effect.was_there ? 1 : 0;
-        reply->record = owner.address_of(effect.record);
-        reply->value_bytes = static_cast<std::uint32_t>(call.tail.value.size());
+        tell_put(owner, effect, reply);
         return base::Code::ok;
     }
 
@@ -219,6 +231,7 @@ enum class ChangeKind : std::uint64_t {
     compare_exchange,     // done, present, absent, no_number
     add_to_count,         // Counting::add
     take_from_count,      // Counting::subtract; operand ~0: the whole count
+    count_and_mark,       // Counting::add; the result has the entry's mark instead of its count
 };
 
 struct ChangeWords {
@@ -236,7 +249,7 @@ struct ChangeEntry : EntryOperation<ChangeEntry, EntryToChange> {
     static constexpr local::OperationName name{"entry.change", "a change of a value"};
 
     static bool check_fields(const Call& call) noexcept {
-        return call->change.kind <= ChangeKind::take_from_count;
+        return call->change.kind <= ChangeKind::count_and_mark;
     }
 
     static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
@@ -248,6 +261,7 @@ struct RecordRequest {
     std::uint64_t hash = 0;  // hash of the entry's key
     std::uint64_t record = 0;
     std::uint64_t value_bytes = 0;  // number of bytes wanted
+    std::uint64_t mark = 0;         // mark of the record
 };
 
 // Reads an entry like FindEntry.

@@ -139,7 +139,7 @@ public:
     table::PutEffect put_with_room(table::BlockNumber table, const table::PutRequest& request) {
         bool may_put = true;  // a prepared block may be gone after the first try
         const table::PutEffect effect = with_room([&]() -> table::PutEffect {
-            if (!may_put) return {table::Effect::no_room, 0};
+            if (!may_put) return {table::Effect::no_room, {}};
             const table::PutEffect put = tables_.put(table, request);
             may_put = request.prepared == 0 || put.is_prepared_left;
             return put;

@@ -45,8 +45,9 @@ public:
         if (is_full_ && reply_->count != 0) return Visited::stop_before;
         const bool has_bytes = wants_bytes_ && !is_full_;
         (void)reply_.tail.add(WalkedEntry{
-            entry.place, owner_.address_of(entry.record), entry.key_bytes, entry.value_bytes,
-            has_bytes ? 1U : 0U, table::is_ended_count(entry.value, entry.value_bytes) ? 1U : 0U});
+            entry.place, owner_.address_of(entry.record.block), entry.key_bytes, entry.value_bytes,
+            entry.record.mark & table::claim::mark_mask, has_bytes ? 1U : 0U,
+            table::is_ended_count(entry.value, entry.value_bytes) ? 1U : 0U});
         if (has_bytes) {
             append(entry.key, entry.key_bytes);
             append(entry.value, entry.value_bytes);
@@ -140,7 +141,7 @@ Code ClearTable::on(HeapTables& owner, Block table, const Call& call, Reply& rep
     reply->after = call->after;
     for (std::uint32_t i = 0; i < buckets_max && reply->has_more != 0 && reply->has_room != 0;
          ++i) {
-        std::array<std::pair<std::uint64_t, BlockNumber>, 32>
+        std::array<std::pair<std::uint64_t, table::RecordName>, 32>
             noted;  // NOLINT: written as far as read
         std::uint32_t count = 0;
         table::WalkPlace after = reply->after;

@@ -138,8 +138,10 @@ struct WalkedEntry {
     std::uint64_t record = 0;  // its address
     std::uint32_t key_bytes = 0;
     std::uint32_t value_bytes = 0;
-    std::uint32_t has_bytes = 0;       // whether key and value follow
-    std::uint32_t is_ended_count = 0;  // whether the value is table::ended_count
+    std::uint64_t mark : table::claim::mark_bits = 0;  // mark of the record (table::RecordName)
+    std::uint64_t has_bytes : 1 = 0;                   // whether key and value follow
+    std::uint64_t is_ended_count : 1 = 0;              // whether the value is table::ended_count
+    std::uint64_t reserved : 24 = 0;
 };
 
 // Visits entries behind a place, as many as fit: a WalkedEntry for each follows the output, and if

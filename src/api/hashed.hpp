@@ -78,9 +78,10 @@ template <typename Handle>
 }
 
 // A checksum by which a call detects an iterator whose container, rank or entry was changed since a
-// call returned it, or that is all zero.
+// call returned it, or that is all zero. In an iterator's stamp the mark of the entry's record
+// (table::RecordName) is added to its lower bits.
 template <typename It>
-[[nodiscard]] std::uint64_t stamp_of(acp_ga_t container, const It& it) noexcept {
+[[nodiscard]] std::uint64_t checksum_of(acp_ga_t container, const It& it) noexcept {
     constexpr std::uint64_t of_zeros = 0x6a09e667f3bcc908;
     const std::uint64_t parts =
         container ^ it.elem << 17 ^ static_cast<std::uint64_t>(it.rank) << 1 ^ of_zeros;
@@ -88,11 +89,24 @@ template <typename It>
     return (mixed ^ mixed >> 29 ^ it.elem) * 0xbf58476d1ce4e5b9;
 }
 
+// The mark in the stamp of an iterator. If no call returned the iterator, the result is more than
+// table::claim::mark_mask, up to chance.
+template <typename It>
+[[nodiscard]] std::uint64_t mark_in(acp_ga_t container, const It& it) noexcept {
+    return it.stamp ^ checksum_of(container, it);
+}
+
+// Whether a call returned this iterator.
+template <typename It>
+[[nodiscard]] bool is_stamped(acp_ga_t container, const It& it) noexcept {
+    return it.rank >= 0 && mark_in(container, it) <= table::claim::mark_mask;
+}
+
 // Errors: argument.
 template <typename Handle>
 [[nodiscard]] base::Status check_iterator(const Iterator<Handle>& it) {
     const Handle& handle = it.*HashedTypes<Handle>::container;
-    if (it.rank >= 0 && it.stamp == stamp_of(handle.ga, it)) return {};
+    if (is_stamped(handle.ga, it)) return {};
     return {base::Code::argument,
             it.rank < 0 ? "the iterator is at no entry"
                         : "the iterator is none of this container: its container, rank " +
@@ -116,7 +130,7 @@ template <typename Handle>
     it.elem = entry.record;
     it.key_size = entry.key_bytes;
     it.value_size = entry.value_bytes;
-    it.stamp = stamp_of(handle.ga, it);
+    it.stamp = checksum_of(handle.ga, it) ^ entry.mark;
 }
 
 template <typename Handle>
@@ -128,14 +142,16 @@ template <typename Handle>
     return it;
 }
 
-//   it  at an entry
-template <typename It>
-[[nodiscard]] EntryPlace place_of(const It& it) noexcept {
+//   it  at an entry of this container
+template <typename Handle>
+[[nodiscard]] EntryPlace place_of(const Iterator<Handle>& it) noexcept {
+    const Handle& handle = it.*HashedTypes<Handle>::container;
     return {static_cast<std::uint64_t>(it.rank),
             {it.slot, it.tie},
             it.elem,
             it.key_size,
-            it.value_size};
+            it.value_size,
+            mark_in(handle.ga, it)};
 }
 
 struct MovePair {

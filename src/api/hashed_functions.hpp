@@ -44,9 +44,9 @@ template <typename Handle, typename It>
 It increment(const char* call, const It& it) noexcept {
     const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;
     const Handle& handle = it.*HashedTypes<Handle>::container;
-    const bool is_sound = it.rank >= 0 && it.stamp == stamp_of(handle.ga, it);
+    const bool is_sound = is_stamped(handle.ga, it);
     if (is_sound && it.elem == ACP_GA_NULL) return it;
-    EntryPlace at = place_of(it);
+    EntryPlace at = place_of<Handle>(it);
     const memory::HazardLine* line = inline_line;
     if (line != nullptr && is_sound &&
         data::HashedWalk(*library().hashed).next_at_once(*line, name_of(handle), at, scope))
@@ -83,7 +83,7 @@ std::int64_t scan(const char* call,
             if (auto status = refuse_shared("room", room.data(), room.size()); !status.is_ok())
                 return status;
             const Scope scope = from.is_local != 0 ? Scope::local : Scope::all;
-            EntryPlace at = place_of(from);
+            EntryPlace at = place_of<Handle>(from);
             std::size_t next = 0;
             const auto take = [&](std::span<const std::byte> key, std::span<std::byte> value) {
                 acp_entry_t& entry = entries[next++];
@@ -216,8 +216,9 @@ template <typename Found, typename Handle>
         handle, key, tables,
         [&](const data::TableView& view, std::uint64_t hash, auto& record, std::uint64_t number)
             __attribute__((always_inline)) {
-                const EntryPlace place{view.index, data::place_by_key(hash, key),
-                                       view.address(number), key.size(), record.value_bytes};
+                const EntryPlace place{view.index,           data::place_by_key(hash, key),
+                                       view.address(number), key.size(),
+                                       record.value_bytes,   record.mark()};
                 set_iterator(found.it, handle, place, Scope::all);
             });
     if (result == data::TableViews::Found::unknown) [[unlikely]]
@@ -225,7 +226,7 @@ template <typename Found, typename Handle>
     found.success = 1;
     if (result == data::TableViews::Found::there) return;
     found.success = 0;
-    set_iterator(found.it, handle, EntryPlace{tables, {}, 0, 0, 0},
+    set_iterator(found.it, handle, EntryPlace{tables},
                  Scope::all);  // behind all entries
 }
 
@@ -262,12 +263,12 @@ It erase(const char* call, const It& it) noexcept {
             if (auto status = check_iterator<Handle>(it); !status.is_ok()) return status;
             if (it.elem == ACP_GA_NULL)
                 return base::Status(base::Code::argument, "the iterator is at no entry");
-            auto erased = hashed.erase_record(name, place_of(it));
+            auto erased = hashed.erase_record(name, place_of<Handle>(it));
             if (!erased.is_ok()) return std::move(erased).failure();
             if (erased.value().effect != table::Effect::done)
                 return base::Status(base::Code::stale, "the entry was erased before");
             const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;
-            auto next = data::HashedWalk(hashed).next(name, place_of(it), scope);
+            auto next = data::HashedWalk(hashed).next(name, place_of<Handle>(it), scope);
             if (!next.is_ok()) return std::move(next).failure();
             return iterator_at(handle, next.value(), scope);
         });

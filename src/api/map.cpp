@@ -77,8 +77,7 @@ int change(const char* call,
            const Make& make) noexcept {
     return api::call_with_key(call, -1, map, key,
                               [=](Hashed& hashed, const ContainerName& name) -> Result<int> {
-                                  EntryPlace place;
-                                  auto changed = hashed.change(name, key, words, &place);
+                                  auto changed = hashed.change(name, key, words, nullptr);
                                   if (!changed.is_ok()) return std::move(changed).failure();
                                   if (changed.value().effect == Effect::no_number) {
                                       return data::no_number(key);

@@ -120,7 +120,8 @@ int acp_read_multimap_it(acp_multimap_it_t it, void* value, size_t* value_size) 
                                 if (!status.is_ok()) return status;
                                 if (it.elem == ACP_GA_NULL)
                                     return Status(Code::argument, "the iterator is at no entry");
-                                auto read = hashed.read(name, api::place_of(it), room.value());
+                                auto read = hashed.read(name, api::place_of<acp_multimap_t>(it),
+                                                        room.value());
                                 if (!read.is_ok()) return std::move(read).failure();
                                 if (read.value().effect != Effect::done) return 0;
                                 *value_size = read.value().value_bytes;

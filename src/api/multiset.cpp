@@ -59,7 +59,7 @@ ACP_HASHED_FUNCTIONS(multiset)
 
 acp_multiset_it_t acp_insert_multiset(acp_multiset_t set, const void* key, size_t key_size) {
     return count_key("acp_insert_multiset", api::no_iterator(set), set, bytes_at(key, key_size),
-                     {ChangeKind::add_to_count, 1, 0},
+                     {ChangeKind::count_and_mark, 1, 0},
                      [&](const EntryResult&, const EntryPlace& place) -> Result<acp_multiset_it_t> {
                          return api::iterator_at(set, place, data::Scope::all);
                      });

@@ -116,7 +116,7 @@ Result<EntryResult> Hashed::find(const ContainerName& name,
         room = std::as_writable_bytes(std::span(&count, 1));
     return at_table(name, key, [&](const TablePlace& place) {
         auto found = tables_.find(place, key, room);
-        if (entry != nullptr) *entry = {place.tables, {}, 0, 0, 0};
+        if (entry != nullptr) *entry = {place.tables};
         if (!found.is_ok() || found.value().effect != Effect::done) return found;
         if (is_counted) {
             std::memcpy(&count, room.data(), sizeof count);
@@ -166,8 +166,9 @@ Result<EntryPlace> Hashed::next_of_key(const ContainerName& name,
         auto next = tables_.next_of_key(place, key, after);
         if (!next.is_ok()) return std::move(next).failure();
         if (next.value().effect != Effect::done) return EntryPlace{};
-        return EntryPlace{place.index, after, next.value().record, key.size(),
-                          next.value().value_bytes};
+        return EntryPlace{
+            place.index,        after, next.value().record, key.size(), next.value().value_bytes,
+            next.value().number};
     });
 }
 
@@ -189,13 +190,13 @@ Result<EntryResult> Hashed::at_entry(const ContainerName& name,
 
 Result<EntryResult> Hashed::read(const ContainerName& name, const EntryPlace& entry, Room room) {
     return at_entry(name, entry, [&](const TablePlace& place) {
-        return tables_.read(place, entry.record, room);
+        return tables_.read(place, {entry.record, entry.mark}, room);
     });
 }
 
 Result<EntryResult> Hashed::erase_record(const ContainerName& name, const EntryPlace& entry) {
     return at_entry(name, entry, [&](const TablePlace& place) {
-        return tables_.erase_record(place, entry.record);
+        return tables_.erase_record(place, {entry.record, entry.mark});
     });
 }
 

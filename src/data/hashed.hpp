@@ -47,10 +47,11 @@ struct HashedOptions {
 // The place of an iterator: an entry, or the end.
 struct EntryPlace {
     std::uint64_t table = 0;  // its number among those of the container
-    table::WalkPlace walk;
+    table::WalkPlace walk = {};
     GlobalAddress record = 0;  // 0: no entry
     std::uint64_t key_bytes = 0;
     std::uint64_t value_bytes = 0;
+    std::uint64_t mark = 0;  // mark of the record (table::RecordName)
 };
 
 class Hashed {
@@ -74,7 +75,7 @@ public:
 
     // TableCalls::find, put, change and erase on the table of a key.
     //   entry  nullptr, or becomes the place of the key's entry, if there is one; after find() the
-    //          end if there is none
+    //          end if there is none. change(): only with ChangeKind::count_and_mark
     // An ended count is no entry.
     base::Result<EntryResult> find(const ContainerName& name,
                                    Bytes key,
@@ -102,8 +103,7 @@ public:
     // The place of the entry that such a call on a map or a set found; the end if there is none.
     [[nodiscard, gnu::always_inline]] static EntryPlace place_after(
         const TablePlace& place, Bytes key, const EntryResult& result) noexcept {
-        return result.record != 0 ? place_by_key(place, key, result)
-                                  : EntryPlace{place.tables, {}, 0, 0, 0};
+        return result.record != 0 ? place_by_key(place, key, result) : EntryPlace{place.tables};
     }
 
     // The next entry of a multimap's key behind a place of a walk; its record is 0 if there is
@@ -165,8 +165,9 @@ private:
     [[nodiscard]] static EntryPlace place_by_key(const TablePlace& place,
                                                  Bytes key,
                                                  const EntryResult& found) noexcept {
-        return {place.index, data::place_by_key(place.hash, key), found.record, key.size(),
-                found.value_bytes};
+        return {place.index,       data::place_by_key(place.hash, key),
+                found.record,      key.size(),
+                found.value_bytes, found.number};
     }
 
     [[nodiscard]] EntryPlace place_of(const ContainerName& name,

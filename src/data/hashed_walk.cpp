@@ -29,7 +29,8 @@ table::Walked step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
         if (is_gone(kind, table::is_ended_count(entry.value, entry.value_bytes)))
             return table::Visited::go_on;
         is_found = true;
-        at.record = here.address_of(entry.record);
+        at.record = here.address_of(entry.record.block);
+        at.mark = entry.record.mark;
         at.key_bytes = entry.key_bytes;
         at.value_bytes = entry.value_bytes;
         return table::Visited::stop_here;
@@ -41,11 +42,11 @@ table::Walked step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
 }
 
 EntryPlace end_at(std::uint64_t table) noexcept {
-    return {table, {}, 0, 0, 0};
+    return {table};
 }
 
 EntryPlace place_of(std::uint64_t table, const allocator::WalkedEntry& entry) noexcept {
-    return {table, entry.place, entry.record, entry.key_bytes, entry.value_bytes};
+    return {table, entry.place, entry.record, entry.key_bytes, entry.value_bytes, entry.mark};
 }
 
 // The place just before a place's entry.
@@ -316,7 +317,7 @@ Result<HashedWalk::LongEntry> HashedWalk::fetch_long(const TablePlace& place,
         entry.record + Record::head_bytes + Record::rounded(entry.value_bytes);
     if (auto status = get(calls.gma(), key.data(), key_at, key.size()); !status.is_ok())
         return status;
-    auto read = calls.read(at, entry.record, value);
+    auto read = calls.read(at, {entry.record, entry.mark}, value);
     if (!read.is_ok()) return std::move(read).failure();
     bool is_read = read.value().effect != Effect::absent;
     // The values of a multimap are not replaced.

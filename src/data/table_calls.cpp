@@ -103,9 +103,10 @@ Result<EntryResult> TableCalls::find(const TablePlace& place, Bytes key, Room ro
     }
 }
 
-Result<EntryResult> TableCalls::read(const TablePlace& place, GlobalAddress record, Room room) {
+Result<EntryResult> TableCalls::read(const TablePlace& place, const EntryName& entry, Room room) {
     auto read = run<allocator::ReadEntry>(
-        place, {{{place.table, place.id}, place.hash, record, room.size()}, {}, room});
+        place,
+        {{{place.table, place.id}, place.hash, entry.record, room.size(), entry.mark}, {}, room});
     if (!read.is_ok()) return std::move(read).failure();
     if (read.value().output.is_whole != 0) return read.value().output;
     auto fetched = fetch_value(place, read.value().output, room);
@@ -122,8 +123,8 @@ Result<EntryResult> TableCalls::fetch_value(const TablePlace& place,
         !status.is_ok()) {
         return status;
     }
-    auto now =
-        run<allocator::ReadEntry>(place, {{{place.table, place.id}, place.hash, found.record, 0}});
+    auto now = run<allocator::ReadEntry>(
+        place, {{{place.table, place.id}, place.hash, found.record, 0, found.number}});
     if (!now.is_ok()) return std::move(now).failure();
     result.is_whole = now.value().output.effect == Effect::done ? 1 : 0;
     return result;
@@ -180,16 +181,16 @@ Result<EntryResult> TableCalls::erase(const TablePlace& place, Bytes key) {
     while (place.heap == nullptr && key.size() > allocator::EraseEntry::tail_max) {
         auto found = find_by_long_key(place, key, {});
         if (!found.is_ok() || found.value().effect != Effect::done) return found;
-        auto erased = erase_record(place, found.value().record);
+        auto erased = erase_record(place, name_in(found.value()));
         // Otherwise its value was replaced since the lookup, or it was erased.
         if (!erased.is_ok() || erased.value().effect == Effect::done) return erased;
     }
     return run_on_entry(place, request);
 }
 
-Result<EntryResult> TableCalls::erase_record(const TablePlace& place, GlobalAddress record) {
-    return run_on_entry<allocator::EraseRecord>(place,
-                                                {{{place.table, place.id}, place.hash, record, 0}});
+Result<EntryResult> TableCalls::erase_record(const TablePlace& place, const EntryName& entry) {
+    return run_on_entry<allocator::EraseRecord>(
+        place, {{{place.table, place.id}, place.hash, entry.record, 0, entry.mark}});
 }
 
 Result<EntryResult> TableCalls::change(const TablePlace& place,
@@ -238,7 +239,7 @@ Result<EntryResult> TableCalls::find_by_long_key(const TablePlace& place, Bytes 
         if (auto status = get(gma_, other.data(), key_at, other.size()); !status.is_ok())
             return status;
         if (!std::equal(key.begin(), key.end(), other.begin())) continue;
-        auto found = read(place, entry.head.record, room);
+        auto found = read(place, {entry.head.record, entry.head.mark}, room);
         if (!found.is_ok() || found.value().effect == Effect::done) return found;
         // It was replaced, or erased, since the walk returned it.
         reader.go_back({position, 0});

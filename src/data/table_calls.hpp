@@ -93,6 +93,17 @@ struct TableRequest {
             static_cast<std::uint32_t>(std::min(value_bytes, most))};
 }
 
+// Names the entry of a record, as a call or a walk returned it.
+struct EntryName {
+    GlobalAddress record = 0;
+    std::uint64_t mark = 0;  // mark of the record (table::RecordName)
+};
+
+//   result  of a find, a read or a put
+[[nodiscard]] inline EntryName name_in(const EntryResult& result) noexcept {
+    return {result.record, result.number};
+}
+
 // The requests of calls on a key. What the arguments point to outlives the request.
 //   room  for the first bytes of the value
 [[nodiscard, gnu::always_inline]] inline TableRequest<allocator::FindEntry> finding(
@@ -129,14 +140,14 @@ public:
     base::Result<EntryResult> find(const TablePlace& place, Bytes key, Room room);
 
     // Does so for the entry of a record.
-    base::Result<EntryResult> read(const TablePlace& place, GlobalAddress record, Room room);
+    base::Result<EntryResult> read(const TablePlace& place, const EntryName& entry, Room room);
 
     // See table::Insertion::put.
     base::Result<EntryResult> put(const TablePlace& place, const Put& put);
 
     // done, absent
     base::Result<EntryResult> erase(const TablePlace& place, Bytes key);
-    base::Result<EntryResult> erase_record(const TablePlace& place, GlobalAddress record);
+    base::Result<EntryResult> erase_record(const TablePlace& place, const EntryName& entry);
 
     // See allocator::ChangeWords.
     base::Result<EntryResult> change(const TablePlace& place, Bytes key, const ChangeWords& words);

@@ -28,7 +28,7 @@ inline constexpr std::uint64_t ended_count = ~std::uint64_t{0};
 struct CountEffect {
     Effect effect = Effect::done;
     std::uint64_t count = 0;  // after the call
-    BlockNumber record = 0;
+    RecordName record = {};
 };
 
 template <template <class> class Atomic>
@@ -41,7 +41,7 @@ public:
     // Adds to a count, which is 0 where there is no entry.   number  1 or more
     // done, no_room, no_number, out_of_range, damaged
     CountEffect add(Head<Atomic>& head, const EntryKey& key, std::uint64_t number) {
-        if (number == 0 || number == ended_count) return {Effect::out_of_range, 0, 0};
+        if (number == 0 || number == ended_count) return {Effect::out_of_range};
         for (;;) {
             CountEffect effect = change(head, key, [number](std::uint64_t count) {
                 return count < ended_count - number ? count + number : no_count;
@@ -50,7 +50,7 @@ public:
             const PutEffect put =
                 insertion_.put(head, {key, {&number, sizeof number}, PutMode::insert});
             if (put.effect == Effect::done) return {Effect::done, number, put.record};
-            if (put.effect != Effect::present) return {put.effect, 0, 0};
+            if (put.effect != Effect::present) return {put.effect};
         }
     }
 
@@ -83,34 +83,34 @@ private:
     CountEffect change(Head<Atomic>& head, const EntryKey& key, const Next& next) {
         for (;;) {
             const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
-            if (spot.first == nullptr) return {spot.failure(), 0, 0};
+            if (spot.first == nullptr) return {spot.failure()};
             const auto entry =
                 Search<Atomic>(ground_).look(head, spot, key, Search<Atomic>::Access::change);
             if (entry.is_late) continue;
-            if (entry.is_damaged) return {Effect::damaged, 0, 0};
-            if (entry.slot == nullptr) return {Effect::absent, 0, 0};
+            if (entry.is_damaged) return {Effect::damaged};
+            if (entry.slot == nullptr) return {Effect::absent};
             const BlockNumber record = slot::record_in(entry.word);
-            if (!ground_.record(record).is_number()) return {Effect::no_number, 0, 0};
-            const Changed changed = change_number(record, next);
+            if (!ground_.record(record).is_number()) return {Effect::no_number};
+            const Changed changed = change_number(entry.word, next);
             const bool was_ended = changed.before == ended_count;
-            if (changed.after == no_count) return {Effect::out_of_range, changed.before, 0};
+            if (changed.after == no_count) return {Effect::out_of_range, changed.before};
             if (!was_ended && changed.after != ended_count)
-                return {Effect::done, changed.after, record};
+                return {Effect::done, changed.after, {record, ground_.record(record).mark()}};
             // If there is no memory to migrate its bucket, a later call unlinks it.
             (void)unlink_ended_where(head, key.hash, [&](BlockNumber found) {
                 return ground_.has_key(found, key.data, key.bytes);
             });
             ground_.shown().unlinking.store(0, std::memory_order_release);
-            if (!was_ended) return {Effect::done, 0, 0};
+            if (!was_ended) return {Effect::done};
         }
     }
 
-    // Changes the number of a record, unless it is an ended count or next() returns no_count.
+    // Changes the number of a slot's record, unless it is an ended count or next() returns no_count.
     // Before it ends a count it publishes in `unlinking` that it retires the record; the caller
     // then does so, also if another call has ended the count.
     template <typename Next>
-    Changed change_number(BlockNumber record, const Next& next) {
-        auto& number = ground_.record(record).number();
+    Changed change_number(std::uint64_t slot_word, const Next& next) {
+        auto& number = ground_.record(slot::record_in(slot_word)).number();
         auto& unlinking = ground_.shown().unlinking;
         Changed changed{number.load(std::memory_order_acquire), ended_count};
         bool is_told = false;
@@ -118,7 +118,8 @@ private:
             changed.after = next(changed.before);
             if (changed.after == no_count) break;
             if (changed.after == ended_count) {
-                unlinking.store(unlinking::of_ended(record), std::memory_order_release);
+                unlinking.store(unlinking::of_slot(slot_word) | unlinking::is_ended,
+                                std::memory_order_release);
                 is_told = true;
             }
             if (number.compare_exchange_weak(changed.before, changed.after,

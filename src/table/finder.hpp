@@ -31,7 +31,7 @@ public:
                    Head<Atomic>::mark_of(table, id);
     }
 
-    // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the
+    // Calls visit(const char* value, std::uint32_t bytes, const RecordName&) with the value of the
     // key, which stays allocated during the call. done, absent, damaged. visit gets a copy of a
     // value of 8 bytes, because writers change it in place.
     template <typename Visit>
@@ -71,7 +71,7 @@ public:
     template <typename Visit>
     Effect find_record(BlockNumber table,
                        std::uint64_t hash,
-                       BlockNumber record,
+                       const RecordName& record,
                        const Visit& visit) const {
         return show(Search<Atomic>(ground_).find_record(ground_.head(table), hash, record), visit);
     }
@@ -116,10 +116,11 @@ private:
             auto& record = ground_.record(number_of_record);
             if (record.is_number()) {
                 const std::uint64_t number = record.number().load(std::memory_order_acquire);
-                visit(reinterpret_cast<const char*>(&number), record.value_bytes, number_of_record);
+                visit(reinterpret_cast<const char*>(&number), record.value_bytes,
+                      RecordName{number_of_record, record.mark()});
             } else {
                 visit(static_cast<const char*>(record.value()), record.value_bytes,
-                      number_of_record);
+                      RecordName{number_of_record, record.mark()});
             }
         }
         ground_.forget(Participant<Atomic>::record);

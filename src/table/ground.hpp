@@ -178,6 +178,19 @@ public:
 
     [[nodiscard]] std::uint32_t retire_batch() const noexcept { return retire_batch_; }
 
+    // A mark that no record of this heap has or had (up to 2^38 marks): this thread's next one. The
+    // thread takes many at once from the heap's count, so that few insertions change that.
+    [[nodiscard]] std::uint64_t new_mark() const noexcept {
+        std::uint64_t next = this->shown().mark;
+        if (next % Shown::marks_at_once == 0) [[unlikely]] {
+            // relaxed: the numbers alone matter
+            auto& taken = participants_[0].marks_taken;
+            next = taken.fetch_add(Shown::marks_at_once, std::memory_order_relaxed) + 1;
+        }
+        this->shown().mark = next + 1;
+        return next & claim::mark_mask;
+    }
+
     // See table/freeing.hpp.
     template <typename Unlink>
     void unlink_and_free(BlockNumber block, const Unlink& unlink) const {

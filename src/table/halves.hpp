@@ -38,7 +38,8 @@ public:
         const BlockNumber record = slot::record_in(word);
         if (!ground.has_head(record)) return 0;
         const std::uint64_t first = ground.record(record).claim.load(std::memory_order_relaxed);
-        return head_.index_of(claim::hash_in(first), to_) == index_ ? 0 : 1;
+        return head_.index_of(claim::hash_in(first, slot::fragment_in(word)), to_) == index_ ? 0
+                                                                                             : 1;
     }
 
 private:

@@ -44,10 +44,11 @@ struct PutRequest {
     BlockNumber prepared = 0;
 };
 
-// The result of a put, and the record of the key's entry; 0: there is none.
+// The result of a put, and the key's entry; record 0: there is none.
 struct PutEffect {
     Effect effect = Effect::done;
-    BlockNumber record = 0;
+    RecordName record;
+    std::uint32_t value_bytes = 0;  // length of the entry's value
     bool is_prepared_left = false;  // no_room: the caller still owns the prepared block
     bool was_there = false;         // done: it has replaced the value of an existing entry
 };
@@ -132,7 +133,7 @@ private:
     struct Making {
         Head<Atomic>& head;
         const PutRequest& request;
-        BlockNumber made = 0;    // the record to be linked
+        RecordName made = {};    // the record to be linked
         bool was_shown = false;  // other threads may have read it
         std::uint32_t attempts = 0;
     };
@@ -143,7 +144,7 @@ private:
                                  const Spot<Atomic>& spot,
                                  PutEffect& effect,
                                  Tally& tally) {
-        if (making.made == 0 && !make_record(making)) return tell(effect, Effect::no_room, 0);
+        if (making.made.block == 0 && !make_record(making)) return tell(effect, Effect::no_room);
         const Vacancy vacancy = find_vacancy(spot);
         PutStep step = vacancy.step;
         if (step == PutStep::done && vacancy.slot == nullptr) {
@@ -163,11 +164,13 @@ private:
         }
         let_go();
         tally.note_insertion();
-        return tell(effect, Effect::done, making.made);
+        return tell_made(effect, making);
     }
 
     // The key has an entry, or must have one. false: search again.
-    [[nodiscard]] bool put_to_existing(Making& making, const Entry& entry, PutEffect& effect) {
+    [[nodiscard, gnu::always_inline]] bool put_to_existing(Making& making,
+                                                           const Entry& entry,
+                                                           PutEffect& effect) {
         const PutRequest& request = making.request;
         if (entry.slot == nullptr) {
             end(making, Effect::absent, effect);
@@ -176,26 +179,45 @@ private:
         const BlockNumber old = slot::record_in(entry.word);
         if (request.mode == PutMode::insert) {
             end(making, Effect::present, effect);
-            return tell(effect, Effect::present, old);
+            return tell_existing(effect, Effect::present, old);
         }
         if (const std::optional<Effect> changed = change_in_place(request, old)) {
             end(making, *changed, effect);
             effect.was_there = true;
-            return tell(effect, *changed, old);
+            return tell_existing(effect, *changed, old);
         }
-        if (making.made == 0 && !make_record(making)) return tell(effect, Effect::no_room, old);
-        if (!reclaimer_.unlink(*entry.slot, entry.word, slot::of(request.key.hash, making.made))) {
+        if (making.made.block == 0 && !make_record(making))
+            return tell_existing(effect, Effect::no_room, old);
+        if (!reclaimer_.unlink(*entry.slot, entry.word,
+                               slot::of(request.key.hash, making.made.block))) {
             return false;
         }
         let_go();
         effect.was_there = true;
-        return tell(effect, Effect::done, making.made);
+        return tell_made(effect, making);
     }
 
-    // Sets the result of a call.
-    static bool tell(PutEffect& effect, Effect what, BlockNumber record) noexcept {
+    // Sets the result of a call that found no entry.
+    static bool tell(PutEffect& effect, Effect what) noexcept {
         effect.effect = what;
-        effect.record = record;
+        effect.record = {};
+        return true;
+    }
+
+    // The record that this call has linked: another thread may have retired it since.
+    static bool tell_made(PutEffect& effect, const Making& making) noexcept {
+        effect.effect = Effect::done;
+        effect.record = making.made;
+        effect.value_bytes = making.request.value.bytes;
+        return true;
+    }
+
+    //   number  of a record that this thread names in a hazard word
+    bool tell_existing(PutEffect& effect, Effect what, BlockNumber number) const noexcept {
+        const auto& record = ground_.record(number);
+        effect.effect = what;
+        effect.record = {number, record.mark()};
+        effect.value_bytes = record.value_bytes;
         return true;
     }
 
@@ -235,10 +257,11 @@ private:
 
     void take_prepared(Making& making) const noexcept {
         const PutRequest& request = making.request;
-        making.made = request.prepared;
-        auto& record = ground_.record(making.made);
-        record.claim.store(claim::hash_in(request.key.hash), std::memory_order_relaxed);
-        ground_.shown().record_made.store(made::of(making.made) | made::filled,
+        making.made = {request.prepared, ground_.new_mark()};
+        auto& record = ground_.record(request.prepared);
+        record.claim.store(claim::of(request.key.hash, making.made.mark),
+                           std::memory_order_relaxed);
+        ground_.shown().record_made.store(made::of_record(request.prepared, request.key.hash),
                                           std::memory_order_release);
     }
 
@@ -246,12 +269,13 @@ private:
         auto& shown = ground_.shown();
         const EntryKey& key = making.request.key;
         const EntryValue& value = making.request.value;
-        making.made = ground_.blocks().allocate(shown.record_made,
-                                                EntryRecord<Atomic>::bytes(key.bytes, value.bytes),
-                                                heap::granule_bytes);
-        if (making.made == 0) return false;
-        auto& record = ground_.record(making.made);
-        record.claim.store(claim::hash_in(key.hash), std::memory_order_relaxed);
+        const BlockNumber block = ground_.blocks().allocate(
+            shown.record_made, EntryRecord<Atomic>::bytes(key.bytes, value.bytes),
+            heap::granule_bytes);
+        if (block == 0) return false;
+        making.made = {block, ground_.new_mark()};
+        auto& record = ground_.record(block);
+        record.claim.store(claim::of(key.hash, making.made.mark), std::memory_order_relaxed);
         record.key_bytes = key.bytes;
         record.value_bytes = value.bytes;
         copy_bytes(record.key(), key.data, key.bytes);
@@ -261,25 +285,25 @@ private:
         } else {
             copy_bytes(record.value(), value.data, value.bytes);
         }
-        shown.record_made.store(made::of(making.made) | made::filled, std::memory_order_release);
+        shown.record_made.store(made::of_record(block, key.hash), std::memory_order_release);
         return true;
     }
 
     // Ends a call that links nothing. A record that other threads may have read is retired; a
     // prepared one that none has read is left to a caller that may try again.
     void end(const Making& making, Effect result, PutEffect& effect) {
-        (void)tell(effect, result, 0);
-        if (making.made == 0) return;
+        (void)tell(effect, result);
+        if (making.made.block == 0) return;
         if (result == Effect::no_room && making.request.prepared != 0 && !making.was_shown) {
             ground_.shown().record_made.store(0, std::memory_order_release);
             effect.is_prepared_left = true;
             return;
         }
         if (making.was_shown) {
-            reclaimer_.retire(making.made, Retired::record);
+            reclaimer_.retire(making.made.block, Retired::record);
             ground_.shown().record_made.store(0, std::memory_order_release);
         } else {
-            ground_.unlink_and_free(making.made, [&] {
+            ground_.unlink_and_free(making.made.block, [&] {
                 ground_.shown().record_made.store(0, std::memory_order_release);
             });
         }
@@ -362,8 +386,8 @@ private:
     PutStep add(Making& making, const Vacancy& vacancy) {
         std::uint64_t expected = vacancy.word;
         const bool is_done = vacancy.slot->compare_exchange_strong(
-            expected, slot::of(making.request.key.hash, making.made), std::memory_order_seq_cst,
-            std::memory_order_relaxed);
+            expected, slot::of(making.request.key.hash, making.made.block),
+            std::memory_order_seq_cst, std::memory_order_relaxed);
         return is_done ? PutStep::done : PutStep::late;
     }
 
@@ -371,7 +395,7 @@ private:
     // of the key, and makes it an entry only if there is none. If two insertions are concurrent, at
     // least one of them sees the other, and cancels it.
     PutStep insert(Making& making, const Spot<Atomic>& spot, const Vacancy& vacancy) {
-        const std::uint64_t entry = slot::of(making.request.key.hash, making.made);
+        const std::uint64_t entry = slot::of(making.request.key.hash, making.made.block);
         std::uint64_t expected = vacancy.word;
         making.was_shown = true;
         if (!vacancy.slot->compare_exchange_strong(expected, entry | slot::tentative,

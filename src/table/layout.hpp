@@ -127,7 +127,7 @@ private:
 // is linked, except a value of 8 bytes, which is changed in place.
 template <template <class> class Atomic>
 struct EntryRecord {
-    // hash, or claimer and list link of a retired record: see claim::
+    // hash and mark, or claimer and list link of a retired record: see claim::
     Atomic<std::uint64_t> claim;
     std::uint32_t key_bytes;
     std::uint32_t value_bytes;
@@ -141,6 +141,10 @@ struct EntryRecord {
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t key_bytes,
                                                        std::uint32_t value_bytes) noexcept {
         return head_bytes + rounded(value_bytes) + key_bytes;
+    }
+
+    [[nodiscard]] std::uint64_t mark() const noexcept {
+        return claim::mark_in(claim.load(std::memory_order_relaxed));
     }
 
     [[nodiscard]] char* value() noexcept { return reinterpret_cast<char*>(this) + head_bytes; }
@@ -203,6 +207,15 @@ private:
         };
         return differing(0) | differing(bytes - sizeof(Word));
     }
+};
+
+// Names an entry for a later call: the block of its record, and the record's mark, which no later
+// record in this block has.
+struct RecordName {
+    BlockNumber block = 0;  // 0: none
+    std::uint64_t mark = claim::no_mark;
+
+    [[nodiscard]] bool operator==(const RecordName&) const = default;
 };
 
 // The buckets of one level; they follow this cache line.
@@ -361,6 +374,8 @@ static_assert(offsetof(DirectoryStart<std::atomic>, mark) == offsetof(Head<std::
 // Only the thread writes them, and after its death the one that recovers it.
 template <template <class> class Atomic>
 struct Participant {
+    static constexpr std::uint64_t marks_at_once = 1024;
+
     // Hazard words: blocks that the thread reads or changes. A reclaimer does not free a block that
     // they name.
     enum Hazard : std::uint32_t { record, from_array, to_array, hazards };
@@ -386,6 +401,11 @@ struct Participant {
     Atomic<std::uint64_t> freeing;    // a block that it unlinks and frees (table/freeing.hpp)
     // the word that links that block, if it is a chain that no other thread uses: see chain::
     Atomic<std::uint64_t> chain;
+    // the next mark that it gives to a record, unless that is a multiple of marks_at_once; no other
+    // thread reads it
+    std::uint64_t mark;
+    // in a heap's first participant: how many marks all participants have taken; any thread writes it
+    Atomic<std::uint64_t> marks_taken;
 
     // Whether it has made a block that may not be linked yet.
     [[nodiscard]] bool has_made(BlockNumber block) const noexcept {

@@ -53,7 +53,7 @@ public:
                 std::uint64_t instead,
                 std::uint64_t is_ended = 0) {
         auto& unlinking = ground_.shown().unlinking;
-        unlinking.store(slot::record_in(word) | is_ended, std::memory_order_release);
+        unlinking.store(unlinking::of_slot(word) | is_ended, std::memory_order_release);
         std::uint64_t expected = word;
         const bool is_done = slot.compare_exchange_strong(
             expected, instead, std::memory_order_seq_cst, std::memory_order_relaxed);

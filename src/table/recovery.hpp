@@ -51,7 +51,7 @@ private:
                 record, [&] { shown_.record_made.store(0, std::memory_order_release); });
             return true;
         }
-        const Linked linked = is_linked(record);
+        const Linked linked = is_linked(record, made::fragment_in(word));
         if (linked == Linked::no_memory) return false;
         if (linked == Linked::no) reclaimer_.finish_retiring(dead_, record);
         shown_.record_made.store(0, std::memory_order_release);
@@ -67,15 +67,16 @@ private:
         const BlockNumber block = unlinking::block_in(word);
         if (block == 0) return true;
         const std::uint64_t first = ground_.record(block).claim.load(std::memory_order_acquire);
+        const std::uint64_t fragment = unlinking::fragment_in(word);
         const Linked linked =
-            (first & claim::is_array) != 0 ? is_array_used(block) : is_linked(block);
+            (first & claim::is_array) != 0 ? is_array_used(block) : is_linked(block, fragment);
         if (linked == Linked::no_memory) return false;
         if (linked == Linked::no) reclaimer_.finish_retiring(dead_, block);
         const bool is_to_end =
             linked == Linked::yes && (word & unlinking::is_ended) != 0 && !is_destroyed();
         if (is_to_end) {
-            const Effect ended =
-                Counting<Atomic>(ground_).unlink_ended(head(), claim::hash_in(first), block);
+            const Effect ended = Counting<Atomic>(ground_).unlink_ended(
+                head(), claim::hash_in(first, fragment), block);
             ground_.forget(Participant<Atomic>::record);
             growth_.forget_arrays();
             if (ended == Effect::no_room) return false;
@@ -146,13 +147,15 @@ private:
 
     // Whether a record is an entry. Cancels a tentative insertion of it. Also yes if the program
     // has overwritten the words that would say so.
-    [[nodiscard]] Linked is_linked(BlockNumber record) {
+    //   fragment  of the hash of its key
+    [[nodiscard]] Linked is_linked(BlockNumber record, std::uint64_t fragment) {
         const std::uint64_t first = ground_.record(record).claim.load(std::memory_order_acquire);
         if (claim::claimer_in(first) != 0) return Linked::no;
         if (is_destroyed()) return Linked::yes;
         Linked linked = Linked::no;
         for (bool is_late = true; is_late;) {
-            const Spot<Atomic> spot = growth_.spot_for_change(head(), claim::hash_in(first));
+            const Spot<Atomic> spot =
+                growth_.spot_for_change(head(), claim::hash_in(first, fragment));
             if (spot.first == nullptr && !spot.is_damaged()) return Linked::no_memory;
             is_late = false;
             if (spot.is_damaged()) linked = Linked::yes;

@@ -112,11 +112,19 @@ public:
     // Looks for the entry of a record, whose key has this hash.
     [[nodiscard]] Entry find_record(const Head<Atomic>& head,
                                     std::uint64_t hash,
-                                    BlockNumber record) const {
+                                    const RecordName& record) const {
         const Entry entry =
-            find_where(head, hash, [record](BlockNumber found) { return found == record; });
-        const bool is_one = entry.slot == nullptr || ground_.has_record(record);
+            find_where(head, hash, [&](BlockNumber found) { return is_it(found, record); });
+        const bool is_one = entry.slot == nullptr || ground_.has_record(record.block);
         return is_one ? entry : damaged();
+    }
+
+    // Whether the record found, which this thread names in a hazard word, is the one that a caller
+    // means, and not a later one in the same memory. A name without a mark is of a record that was
+    // retired before its caller had read the mark.
+    [[nodiscard]] bool is_it(BlockNumber found, const RecordName& record) const noexcept {
+        return found == record.block && record.mark != claim::no_mark &&
+               ground_.record(found).mark() == record.mark;
     }
 
     // Searches a chain for a record with is_it(number), and names the record found in a hazard

@@ -212,7 +212,7 @@ public:
     template <typename Visit>
     Effect find_record(BlockNumber table,
                        std::uint64_t hash,
-                       BlockNumber record,
+                       const RecordName& record,
                        const Visit& visit) const {
         return finder().find_record(table, hash, record, visit);
     }
@@ -247,8 +247,10 @@ public:
     }
 
     // Erases the entry with this record, if it is still linked.   hash  of its key
-    Effect erase_record(BlockNumber table, std::uint64_t hash, BlockNumber record) {
-        return erase_if(table, hash, [record](BlockNumber found) { return found == record; });
+    Effect erase_record(BlockNumber table, std::uint64_t hash, const RecordName& record) {
+        return erase_if(table, hash, [&](BlockNumber found) {
+            return Search<Atomic>(ground_).is_it(found, record);
+        });
     }
 
     // Adds to the count of a key, or takes from it: Counting::add, Counting::subtract.

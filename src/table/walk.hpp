@@ -107,7 +107,7 @@ struct WalkPlace {
 // bytes is a copy.
 struct VisitedEntry {
     WalkPlace place;
-    BlockNumber record = 0;
+    RecordName record;
     const char* key = nullptr;
     std::uint32_t key_bytes = 0;
     std::uint32_t value_bytes = 0;
@@ -276,9 +276,10 @@ private:
             for (auto& slot : bucket->slots) {
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
                 if (!slot::is_entry(word)) continue;
-                std::uint64_t hash = 0;
-                const StepEnd named = name(head, bounds.spot, slot, word, hash);
+                std::uint64_t first = 0;
+                const StepEnd named = name(head, bounds.spot, slot, word, first);
                 if (named != StepEnd::all) return named;
+                const std::uint64_t hash = claim::hash_in(first, slot::fragment_in(word));
                 const std::uint64_t splits = positions.splits_of(hash);
                 if (Positions::is_before(splits, splits_after)) continue;
                 const bool is_at_after = splits == splits_after;
@@ -309,21 +310,18 @@ private:
         return tie_of_key(record.key(), record.key_bytes);
     }
 
-    // Names the record of a slot in a hazard word, and reads the hash of its key. all, late,
-    // damaged
+    // Names the record of a slot in a hazard word, and reads its first word. all, late, damaged
     StepEnd name(const Head<Atomic>& head,
                  const Spot<Atomic>& spot,
                  const Atomic<std::uint64_t>& slot,
                  std::uint64_t word,
-                 std::uint64_t& hash) const noexcept {
+                 std::uint64_t& first) const noexcept {
         const BlockNumber number = slot::record_in(word);
         ground_.name(Participant<Atomic>::record, number);
         if (!is_same(head, spot, slot, word)) return StepEnd::late;
         if (!ground_.has_head(number)) return StepEnd::damaged;
-        const std::uint64_t claim = ground_.record(number).claim.load(std::memory_order_acquire);
-        hash = claim::hash_in(claim);
-        const bool is_claimed = claim::claimer_in(claim) != 0;  // a claim overwrites the hash
-        if (!is_claimed && slot::fragment_of(hash) == slot::fragment_in(word)) [[likely]]
+        first = ground_.record(number).claim.load(std::memory_order_acquire);
+        if (claim::mark_in(first) != claim::no_mark) [[likely]]
             return StepEnd::all;
         // A record is claimed after its slot has changed.
         return is_same(head, spot, slot, word) ? StepEnd::damaged : StepEnd::late;
@@ -348,8 +346,8 @@ private:
                  const Visit& visit) const {
         for (std::uint32_t i = 0; i < found.count; ++i) {
             const auto& one = found.ones[i];
-            std::uint64_t hash = 0;
-            const StepEnd named = name(head, bounds.spot, *one.slot, one.word, hash);
+            std::uint64_t first = 0;
+            const StepEnd named = name(head, bounds.spot, *one.slot, one.word, first);
             if (named != StepEnd::all) return named;
             const BlockNumber number_of_record = slot::record_in(one.word);
             const WalkPlace place{positions.of(one.hash), one.tie};
@@ -359,9 +357,12 @@ private:
                                      ground_.has_record(number_of_record);
             if (!is_possible) return StepEnd::damaged;
             auto& record = ground_.record(number_of_record);
-            VisitedEntry entry{
-                place,         number_of_record, record.key(), record.key_bytes, record.value_bytes,
-                record.value()};
+            VisitedEntry entry{place,
+                               {number_of_record, claim::mark_in(first)},
+                               record.key(),
+                               record.key_bytes,
+                               record.value_bytes,
+                               record.value()};
             std::uint64_t number = 0;
             if (record.is_number()) {
                 number = record.number().load(std::memory_order_acquire);

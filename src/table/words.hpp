@@ -122,27 +122,53 @@ struct Root {
     static constexpr std::uint64_t none = ~std::uint64_t{0};
 };
 
-// The first word of a record and of an array. The thread that retires it claims it, exactly once;
-// the hash is then overwritten by the number of the block that the same participant retired before
-// it, which is not freed yet either.
+// The first word of a record and of an array. A record's has the bits of its key's hash that its
+// slot does not hold, and the record's mark (Ground::new_mark): no later record in the same memory
+// has that mark. The thread that retires the block claims it, exactly once; hash and mark are then
+// overwritten by the number of the block that the same participant retired before it, which is not
+// freed yet either.
 namespace claim {
-inline constexpr std::uint32_t claimer_shift = 48;
+inline constexpr std::uint64_t hash_mask_here = (std::uint64_t{1} << slot::fragment_at) - 1;
+inline constexpr std::uint32_t mark_shift = slot::fragment_at;
+inline constexpr std::uint32_t mark_bits = 38;
+inline constexpr std::uint64_t mark_mask = (std::uint64_t{1} << mark_bits) - 1;
+inline constexpr std::uint64_t no_mark = 0;  // no record has it
+
+inline constexpr std::uint32_t claimer_shift = number_bits;
 inline constexpr std::uint64_t claimer_mask = 0x7fff;
+inline constexpr std::uint64_t is_claimed = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t is_array = std::uint64_t{1} << 63;
+
+static_assert(slot::fragment_at + slot::fragment_bits == hash_bits);
+static_assert(std::uint64_t{1} << (mark_shift + mark_bits) == is_claimed);
+
+// The word of a record in use.   mark  at most mark_mask
+[[nodiscard]] constexpr std::uint64_t of(std::uint64_t hash, std::uint64_t mark) noexcept {
+    return (hash & hash_mask_here) | mark << mark_shift;
+}
 
 // 0: none; else the number of a participant, plus 1.
 [[nodiscard]] constexpr std::uint32_t claimer_in(std::uint64_t word) noexcept {
-    return static_cast<std::uint32_t>(word >> claimer_shift & claimer_mask);
+    return (word & is_claimed) == 0
+               ? 0
+               : static_cast<std::uint32_t>(word >> claimer_shift & claimer_mask);
 }
 
 [[nodiscard]] constexpr std::uint64_t by(std::uint32_t participant,
                                          BlockNumber before,
                                          std::uint64_t word) noexcept {
-    return (word & is_array) | std::uint64_t{participant + 1} << claimer_shift | before;
+    return (word & is_array) | is_claimed | std::uint64_t{participant + 1} << claimer_shift |
+           before;
 }
 
-[[nodiscard]] constexpr std::uint64_t hash_in(std::uint64_t word) noexcept {
-    return word & hash_mask;
+// The hash of the key of a record that is not claimed.   fragment  of the hash, from the record's slot
+[[nodiscard]] constexpr std::uint64_t hash_in(std::uint64_t word, std::uint64_t fragment) noexcept {
+    return (word & hash_mask_here) | fragment << slot::fragment_at;
+}
+
+// The mark of a record; no_mark: it is claimed.
+[[nodiscard]] constexpr std::uint64_t mark_in(std::uint64_t word) noexcept {
+    return (word & (is_claimed | is_array)) != 0 ? no_mark : word >> mark_shift;
 }
 
 [[nodiscard]] constexpr BlockNumber before_in(std::uint64_t word) noexcept {
@@ -188,15 +214,23 @@ inline constexpr std::uint64_t maker_mask = (std::uint64_t{1} << 25) - 1;
 }
 }  // namespace unused
 
-// The block that a participant retires or destroys: a record or an array; or a table or a
-// directory, with all its blocks.
+// The block that a participant retires or destroys: a record, with the fragment of its key's hash
+// if it may still be linked, or an array; or a table or a directory, with all its blocks.
 namespace unlinking {
+inline constexpr std::uint32_t fragment_shift = number_bits;
 inline constexpr std::uint64_t is_ended = std::uint64_t{1} << 61;  // a record whose count it ends
 inline constexpr std::uint64_t is_whole = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t is_directory = std::uint64_t{1} << 62;
 
-[[nodiscard]] constexpr std::uint64_t of_ended(BlockNumber record) noexcept {
-    return record | is_ended;
+static_assert(std::uint64_t{1} << (fragment_shift + slot::fragment_bits) <= is_ended);
+
+// The record that a slot names.
+[[nodiscard]] constexpr std::uint64_t of_slot(std::uint64_t word) noexcept {
+    return slot::record_in(word) | slot::fragment_in(word) << fragment_shift;
+}
+
+[[nodiscard]] constexpr std::uint64_t fragment_in(std::uint64_t word) noexcept {
+    return word >> fragment_shift & ((std::uint64_t{1} << slot::fragment_bits) - 1);
 }
 
 [[nodiscard]] constexpr std::uint64_t of_table(BlockNumber table) noexcept {
@@ -270,16 +304,26 @@ inline constexpr std::uint64_t unknown = std::uint64_t{1} << counter::entries_bi
 }
 }  // namespace correction
 
-// A block that a participant has made and not linked yet.
+// A block that a participant has made and not linked yet; for a filled record also the fragment of
+// its key's hash.
 namespace made {
 inline constexpr std::uint64_t filled = 1;
+inline constexpr std::uint32_t fragment_shift = slot::fragment_shift;
 
 [[nodiscard]] constexpr std::uint64_t of(BlockNumber block) noexcept {
     return block << 1;
 }
 
+[[nodiscard]] constexpr std::uint64_t of_record(BlockNumber record, std::uint64_t hash) noexcept {
+    return of(record) | filled | slot::fragment_of(hash) << fragment_shift;
+}
+
 [[nodiscard]] constexpr BlockNumber block_in(std::uint64_t word) noexcept {
-    return word >> 1;
+    return word >> 1 & number_mask;
+}
+
+[[nodiscard]] constexpr std::uint64_t fragment_in(std::uint64_t word) noexcept {
+    return word >> fragment_shift;
 }
 }  // namespace made
 

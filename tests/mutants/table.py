@@ -29,7 +29,20 @@ MUTANTS = {
         "inline constexpr std::uint64_t insertion = 1;\ninline constexpr std::uint64_t erasure = ~std::uint64_t{0};"),
     "counts that the dead have ended stay": ("recovery.hpp", "        if (is_to_end) {\n", "        if (is_to_end && block == 0) {\n"),
     "a count is ended untold": ("counting.hpp",
-        "                unlinking.store(unlinking::of_ended(record), std::memory_order_release);\n", ""),
+        "                unlinking.store(unlinking::of_slot(slot_word) | unlinking::is_ended,\n                                std::memory_order_release);\n", ""),
+    "a later record in the same memory is taken for the erased one": ("search.hpp",
+        "               ground_.record(found).mark() == record.mark;", "               ground_.record(found).mark() != claim::no_mark;"),
+    "a retired record is found by a name without a mark": ("search.hpp", "record.mark != claim::no_mark &&", "true &&"),
+    "a participant takes the marks that another one has": ("ground.hpp",
+        "            next = taken.fetch_add(Shown::marks_at_once, std::memory_order_relaxed) + 1;\n",
+        "            next = taken.load(std::memory_order_relaxed) + 1;\n"),
+    "a participant gives more marks than it has taken": ("ground.hpp",
+        "        if (next % Shown::marks_at_once == 0) [[unlikely]] {\n", "        if (next == 0) [[unlikely]] {\n"),
+    "an insertion of a present key returns the length that the caller gave": ("insertion.hpp",
+        "        effect.value_bytes = record.value_bytes;\n", "        effect.value_bytes = 0;\n"),
+    "recovery looks for a record by a part of its hash": ("words.hpp",
+        "    return of(record) | filled | slot::fragment_of(hash) << fragment_shift;\n",
+        "    return of(record) | filled | (hash & 0) << fragment_shift;\n"),
     "an ended count is unlinked untold": ("counting.hpp", "slot::emptied, unlinking::is_ended))", "slot::emptied))"),
     "a table that was given away is another one": ("layout.hpp", "        return ((mark ^ mark_of(table, id)) & ~identity::turns) == 0;",
         "        return mark == mark_of(table, id);"),
@@ -84,7 +97,7 @@ MUTANTS = {
     "an array is taken out of use untold": ("growth.hpp",
         "        if (root.from != 0) unlinking.store(old, std::memory_order_release);\n", ""),
     "a record is taken out of use untold": ("reclaimer.hpp",
-        "        unlinking.store(slot::record_in(word) | is_ended, std::memory_order_release);\n", "        static_cast<void>(is_ended);\n"),
+        "        unlinking.store(unlinking::of_slot(word) | is_ended, std::memory_order_release);\n", "        static_cast<void>(is_ended);\n"),
     "taken out of use without a claim": ("reclaimer.hpp", "        if (claim::claimer_in(word) != 0) return false;\n", ""),
     "claimed and not listed": ("reclaimer.hpp",
         "            if (!is_listed(dead, block)) from.retired.store(block, std::memory_order_release);\n", ""),
@@ -132,7 +145,7 @@ MUTANTS = {
     # Walks.
     "walked without a second look": ("walk.hpp", "        return ((again ^ word) & ~slot::frozen) == 0 && ", "        return again != 1 && "),
     "walked through buckets that were moved": ("walk.hpp", "            if (!Growth<Atomic>::is_current(head, bounds.spot)) return StepEnd::late;\n", ""),
-    "a claimed record is walked to": ("walk.hpp", "        const bool is_claimed = claim::claimer_in(claim) != 0;", "        const bool is_claimed = claim == 0;"),
+    "a claimed record is walked to": ("walk.hpp", "        if (claim::mark_in(first) != claim::no_mark) [[likely]]\n", "        if (first != 0) [[likely]]\n"),
     "no tie of keys": ("walk.hpp", "        return tie_of_key(record.key(), record.key_bytes);", "        return record.key_bytes == 0 ? 2 : 1;"),
     "no tie of entries of a key": ("walk.hpp", "has_many_of_a_key()) return number;", "has_many_of_a_key()) return 1;"),
     "records are the tie of keys": ("walk.hpp", "        return tie_of_key(record.key(), record.key_bytes);", "        return record.key_bytes == 0 ? 1 : number;"),
@@ -144,17 +157,17 @@ MUTANTS = {
     "more than is shown is forgotten": ("walk.hpp", "(end == StepEnd::all && found.has_more)", "false"),
     # Blocks that were filled before.
     "a filled block is not shown": ("insertion.hpp", """\
-        ground_.shown().record_made.store(made::of(making.made) | made::filled,
+        ground_.shown().record_made.store(made::of_record(request.prepared, request.key.hash),
                                           std::memory_order_release);
 """, ""),
     "a filled block that is not needed stays": ("insertion.hpp", """\
         } else {
-            ground_.unlink_and_free(making.made, [&] {
+            ground_.unlink_and_free(making.made.block, [&] {
 """, """\
         } else if (making.request.prepared != 0) {
             ground_.shown().record_made.store(0, std::memory_order_release);
         } else {
-            ground_.unlink_and_free(making.made, [&] {
+            ground_.unlink_and_free(making.made.block, [&] {
 """),
     "a filled block is shown for ever": ("insertion.hpp", "            effect.is_prepared_left = true;", "            effect.is_prepared_left = false;"),
     # Blocks on their way from the last word that leads to them into the heap.

@@ -39,9 +39,11 @@ protected:
                                           const std::string& key) {
         std::string found = "(none)";
         NodeTables tables(heap, 0);
-        (void)tables->find(table, key_of(key),
-                           [&](const char* value, std::uint32_t bytes,
-                               table::BlockNumber /*record*/) { found.assign(value, bytes); });
+        (void)tables->find(
+            table, key_of(key),
+            [&](const char* value, std::uint32_t bytes, const table::RecordName& /*record*/) {
+                found.assign(value, bytes);
+            });
         return found;
     }
 

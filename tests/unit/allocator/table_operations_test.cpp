@@ -58,6 +58,8 @@ TEST_F(TableOperationsTest, change_numbers_and_counts) {
     EXPECT_EQ(change(table, "c", {ChangeKind::add_to_count, 3, 0}).number, 3U);
     EXPECT_NE(change(table, "c", {ChangeKind::add_to_count, 1, 0}).record, 0U);
     EXPECT_EQ(change(table, "c", {ChangeKind::take_from_count, 1, 0}).number, 3U);
+    const EntryResult marked = change(table, "c", {ChangeKind::count_and_mark, 1, 0});
+    EXPECT_EQ(marked.number, find(table, "c").number) << "the mark of its record";
     EXPECT_EQ(change(table, "c", {ChangeKind::take_from_count, ~0ULL, 0}).effect, Effect::done);
     EXPECT_EQ(find(table, "c").effect, Effect::absent);
 }
@@ -65,8 +67,13 @@ TEST_F(TableOperationsTest, change_numbers_and_counts) {
 TEST_F(TableOperationsTest, entries_are_read_and_erased_by_their_records) {
     const std::uint64_t table = make();
     ASSERT_EQ(put(table, "a", "value", PutMode::insert), Effect::done);
-    const RecordRequest request{{table, id}, hash_of("a"), find(table, "a").record, 3};
+    const EntryResult found = find(table, "a");
+    const RecordRequest request{{table, id}, hash_of("a"), found.record, 3, found.number};
     ASSERT_NE(request.record, 0U);
+    RecordRequest other = request;
+    ++other.mark;
+    ASSERT_EQ(run<EraseRecord>(Message().add(other)), Code::ok);
+    EXPECT_EQ(told<EntryResult>().effect, Effect::absent) << "the record has another mark";
     ASSERT_EQ(run<ReadEntry>(Message().add(request)), Code::ok);
     EXPECT_EQ(value_found(), "val");
     EXPECT_EQ(told<EntryResult>().value_bytes, 5U);

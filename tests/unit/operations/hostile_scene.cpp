@@ -91,7 +91,9 @@ void HostileScene::fill_tables(std::uint32_t process, HeapContent& content) {
             const std::string value(i % 2 == 0 ? 8 : i, 'v');
             ask(process, number_of<PutEntry>,
                 joined(bytes_of(entry_request(*name, key, value.size()), PutWords()), key + value));
-            if (i == 0 && name == &content.table) content.record = told<EntryResult>().record;
+            if (i != 0 || name != &content.table) continue;
+            content.record = told<EntryResult>().record;
+            content.mark = told<EntryResult>().number;
         }
     }
     DirectoryToMake make;
@@ -207,8 +209,10 @@ void HostileScene::add_table_requests(std::vector<Request>& all) const {
          joined(bytes_of(entry, ChangeWords{ChangeKind::fetch_add, 5, 0}), key)},
         {number_of<ChangeEntry>,
          joined(bytes_of(entry, ChangeWords{ChangeKind::add_to_count, 5, 0}), key)},
-        {number_of<ReadEntry>, bytes_of(RecordRequest{held.table, hash, held.record, 100})},
-        {number_of<EraseRecord>, bytes_of(RecordRequest{held.table, hash, held.record, 0})},
+        {number_of<ReadEntry>,
+         bytes_of(RecordRequest{held.table, hash, held.record, 100, held.mark})},
+        {number_of<EraseRecord>,
+         bytes_of(RecordRequest{held.table, hash, held.record, 0, held.mark})},
         {number_of<RunBatch>,
          joined(joined(joined(bytes_of(batch, one), pair),
                        std::string(reinterpret_cast<const char*>(&one), sizeof one)),

@@ -63,6 +63,7 @@ struct HeapContent {
     allocator::TableName many;
     // The record of the table's first key.
     std::uint64_t record = 0;
+    std::uint64_t mark = 0;  // the mark of that record
     allocator::DirectoryName directory;
     allocator::SequenceName vector;
     allocator::SequenceName deque;

@@ -99,16 +99,16 @@ public:
 
     bool is_found_whole(BlockNumber table, const std::string& key) {
         bool is_whole = true;
-        (void)user_.table.find(table, hashed(key),
-                               [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
-                                   is_whole = is_value_for(key, std::string(value, bytes));
-                               });
+        (void)user_.table.find(
+            table, hashed(key),
+            [&](const char* value, std::uint32_t bytes, const RecordName& /*record*/) {
+                is_whole = is_value_for(key, std::string(value, bytes));
+            });
         return is_whole;
     }
 
     [[nodiscard]] bool has(BlockNumber table, const std::string& key) {
-        return user_.table.find(table, hashed(key),
-                                [](const char*, std::uint32_t, BlockNumber) {}) == Effect::done;
+        return user_.table.find(table, hashed(key), [](auto&&...) {}) == Effect::done;
     }
 
     // Searches for the keys 0 .. count-1, each step for all; told() takes each key's number and result.
@@ -125,11 +125,11 @@ public:
         for (std::uint32_t which = 0; which < count; ++which) {
             const std::string key = key_number(which);
             bool is_whole = true;
-            const Effect effect =
-                finder.find_on(table, spots[which], trails[which], hashed(key),
-                               [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
-                                   is_whole = is_value_for(key, std::string(value, bytes));
-                               });
+            const Effect effect = finder.find_on(
+                table, spots[which], trails[which], hashed(key),
+                [&](const char* value, std::uint32_t bytes, const RecordName& /*record*/) {
+                    is_whole = is_value_for(key, std::string(value, bytes));
+                });
             told(which, effect == Effect::done, is_whole);
         }
     }

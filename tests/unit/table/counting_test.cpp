@@ -43,16 +43,38 @@ TEST_F(CountingTest, an_ended_count_is_absent_for_the_next_user) {
     EXPECT_EQ(user_.table.entries(table_), 1U);
 }
 
+// A table whose number of buckets is no power of two: the bucket follows from the whole hash.
+TEST_F(CountingTest, recovery_keeps_the_records_of_a_killed_one_that_are_linked) {
+    const BlockNumber table = user_.table.make({3, true});
+    Participants<std::atomic> all{participants_.data(), participants_max};
+    for (int i = 0; i < 20; ++i) {
+        const std::string key = "key " + std::to_string(i);
+        all[1].table.store(table, std::memory_order_relaxed);  // recovery clears it
+        const PutEffect put = user_.table.put(table, {key_of(key), value_of("value")});
+        ASSERT_EQ(put.effect, Effect::done);
+        all[1].record_made.store(made::of_record(put.record.block, key_of(key).hash),
+                                 std::memory_order_release);
+        ASSERT_TRUE(user_.table.recover(1, [](std::uint32_t) { return false; }));
+        user_.table.reclaim();
+        EXPECT_EQ(user_.table.erase_record(table, key_of(key).hash & hash_mask, put.record),
+                  Effect::done)
+            << key << ": recovery has retired the record of an entry";
+    }
+    EXPECT_TRUE(user_.table.destroy(table, 0));
+}
+
 // A user that has ended a count is stopped before it has unlinked the entry: another user unlinks
 // it. The record stays allocated, since recovery would read it if the stopped user were killed.
 TEST_F(CountingTest, a_record_that_a_stopped_one_takes_out_of_use_is_not_freed) {
     User<std::atomic> stopped(shared_, participants_.data(), 1, 1);
     ASSERT_EQ(user_.table.add(table_, key_of("a"), 1).count, 1U);
     const std::uint64_t blocks = shared_.blocks_in_use();
-    const BlockNumber record = user_.table.add(table_, key_of("a"), 1).record;
+    const BlockNumber record = user_.table.add(table_, key_of("a"), 1).record.block;
     Participants<std::atomic> all{participants_.data(), participants_max};
     all[1].table.store(table_, std::memory_order_relaxed);
-    all[1].unlinking.store(unlinking::of_ended(record), std::memory_order_release);
+    const std::uint64_t slot = slot::of(key_of("a").hash, record);
+    all[1].unlinking.store(unlinking::of_slot(slot) | unlinking::is_ended,
+                           std::memory_order_release);
     ASSERT_EQ(user_.table.subtract(table_, key_of("a"), 2).effect, Effect::done);
     user_.table.reclaim();
     EXPECT_EQ(shared_.blocks_in_use(), blocks);

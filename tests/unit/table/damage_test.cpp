@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    using Visit = std::function<void(const char*, std::uint32_t, BlockNumber)>;
+    using Visit = std::function<void(const char*, std::uint32_t, const RecordName&)>;
 
     [[nodiscard]] std::uint64_t* words_of(BlockNumber block) const {
         return reinterpret_cast<std::uint64_t*>(user_.blocks.base() + offset_of(block));
@@ -153,7 +153,7 @@ private:
     void find_all() {
         for_keys([&](const std::string& key) {
             note(user_.table.find(table_, key_of(key),
-                                  [](const char* found, std::uint32_t bytes, BlockNumber) {
+                                  [](const char* found, std::uint32_t bytes, const RecordName&) {
                                       std::string copy(found, bytes);
                                       EXPECT_EQ(copy.size(), bytes);
                                   }));
@@ -169,7 +169,7 @@ private:
             finder.prefetch_record(spot, asked.hash);
             const auto trail = finder.follow(table_, spot, asked.hash);
             note(finder.find_on(table_, spot, trail, asked,
-                                [](const char*, std::uint32_t, BlockNumber) {}));
+                                [](const char*, std::uint32_t, const RecordName&) {}));
             (void)finder.find_once(head(), spot, asked,
                                    [](EntryRecord<std::atomic>&, BlockNumber) {});
         });
@@ -238,10 +238,10 @@ private:
     void clear() {
         for (;;) {
             std::uint64_t hash = 0;
-            BlockNumber record = 0;
+            RecordName record;
             Walked walked = Walked::more;
             WalkPlace after;
-            while (record == 0 && walked == Walked::more) {
+            while (record.block == 0 && walked == Walked::more) {
                 walked = user_.table.walk(table_, after, [&](const VisitedEntry& entry) {
                     hash = user_.table.hash_at(table_, entry.place.position);
                     record = entry.record;
@@ -249,7 +249,7 @@ private:
                 });
             }
             note(walked);
-            if (record == 0) return;
+            if (record.block == 0) return;
             const Effect effect = user_.table.erase_record(table_, hash, record);
             note(effect);
             EXPECT_TRUE(effect == Effect::done || effect == Effect::damaged ||

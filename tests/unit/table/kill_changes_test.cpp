@@ -183,7 +183,7 @@ struct Scene : TableScene<Scene> {
                         std::uint32_t key,
                         const std::string& value) {
         const std::string text = key_number(key);
-        BlockNumber record = 0;
+        RecordName record;
         WalkPlace after;
         (void)user.table.walk_key(from, key_of(text), after, [&](const VisitedEntry& entry) {
             const bool is_it =
@@ -191,8 +191,9 @@ struct Scene : TableScene<Scene> {
             if (is_it) record = entry.record;
             return is_it ? Visited::stop_here : Visited::go_on;
         });
-        return record == 0 ? Effect::absent
-                           : user.table.erase_record(from, key_of(text).hash & hash_mask, record);
+        return record.block == 0
+                   ? Effect::absent
+                   : user.table.erase_record(from, key_of(text).hash & hash_mask, record);
     }
 
     void perform(Stepped& user, const Step& step) {

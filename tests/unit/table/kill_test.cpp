@@ -93,10 +93,11 @@ struct Scene : TableScene<Scene> {
 
     [[nodiscard]] std::optional<std::string> find(const std::string& key) {
         std::optional<std::string> found;
-        (void)own.table.find(table, key_of(key),
-                             [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
-                                 found = std::string(value, bytes);
-                             });
+        (void)own.table.find(
+            table, key_of(key),
+            [&](const char* value, std::uint32_t bytes, const RecordName& /*record*/) {
+                found = std::string(value, bytes);
+            });
         return found;
     }
 

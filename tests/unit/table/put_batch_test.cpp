@@ -70,7 +70,7 @@ struct Scene : TableScene<Scene> {
 
     [[nodiscard]] bool has(std::uint32_t key) {
         return own.table.find(table, key_of(key_number(key)),
-                              [&](const char* value, std::uint32_t bytes, BlockNumber) {
+                              [&](const char* value, std::uint32_t bytes, const RecordName&) {
                                   EXPECT_EQ(std::string(value, bytes), value_number(key));
                               }) == Effect::done;
     }

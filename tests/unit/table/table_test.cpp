@@ -32,11 +32,11 @@ protected:
 
     [[nodiscard]] std::optional<std::string> find(BlockNumber table, const std::string& key) const {
         std::optional<std::string> found;
-        const Effect effect =
-            user_.table.find(table, key_of(key),
-                             [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
-                                 found = std::string(value, bytes);
-                             });
+        const Effect effect = user_.table.find(
+            table, key_of(key),
+            [&](const char* value, std::uint32_t bytes, const RecordName& /*record*/) {
+                found = std::string(value, bytes);
+            });
         EXPECT_EQ(effect, found ? Effect::done : Effect::absent);
         return found;
     }
@@ -208,7 +208,7 @@ TEST_F(TableTest, a_block_that_was_filled_is_left_where_there_is_no_room) {
     user_.blocks.set_allocations_left(-1);
     const PutEffect put = user_.table.put(table, request);
     EXPECT_EQ(put.effect, Effect::done);
-    EXPECT_EQ(put.record, block);
+    EXPECT_EQ(put.record.block, block);
     EXPECT_EQ(find(table, key), "");
     user_.table.destroy(table, 0);
 }

@@ -260,7 +260,7 @@ TEST_F(WalkTest, returns_records_by_which_entries_are_found_and_erased) {
     EXPECT_EQ(again.record, put.record);
     const std::uint64_t hash = key_of("a").hash & hash_mask;
     std::string value;
-    const auto read = [&](const char* bytes, std::uint32_t count, BlockNumber) {
+    const auto read = [&](const char* bytes, std::uint32_t count, const RecordName&) {
         value.assign(bytes, count);
     };
     EXPECT_EQ(user_.table.find_record(table, hash, put.record, read), Effect::done);
@@ -269,6 +269,90 @@ TEST_F(WalkTest, returns_records_by_which_entries_are_found_and_erased) {
     EXPECT_EQ(user_.table.erase_record(table, hash, put.record), Effect::done);
     EXPECT_EQ(user_.table.erase_record(table, hash, put.record), Effect::absent);
     EXPECT_EQ(user_.table.find_record(table, hash, put.record, read), Effect::absent);
+    user_.table.destroy(table, 0);
+}
+
+TEST_F(WalkTest, an_erased_record_is_not_the_later_one_of_the_same_key_in_its_memory) {
+    for (const bool has_many : {false, true}) {
+        const BlockNumber table = user_.table.make({2, true, has_many});
+        const PutMode mode = has_many ? PutMode::add : PutMode::insert;
+        const std::uint64_t hash = key_of("a").hash & hash_mask;
+        const auto put = [&] {
+            return user_.table.put(table, {key_of("a"), value_of("1"), mode}).record;
+        };
+        const RecordName erased = put();
+        ASSERT_EQ(user_.table.erase_record(table, hash, erased), Effect::done);
+        user_.table.reclaim();
+        RecordName later = put();
+        for (int i = 0; i < 1000 && later.block != erased.block; ++i) {
+            ASSERT_EQ(user_.table.erase_record(table, hash, later), Effect::done);
+            user_.table.reclaim();
+            later = put();
+        }
+        ASSERT_EQ(later.block, erased.block) << "the memory was used again";
+        const auto read = [](const char*, std::uint32_t, const RecordName&) {};
+        EXPECT_EQ(user_.table.find_record(table, hash, erased, read), Effect::absent);
+        EXPECT_EQ(user_.table.erase_record(table, hash, erased), Effect::absent);
+        EXPECT_EQ(user_.table.find_record(table, hash, later, read), Effect::done);
+        user_.table.destroy(table, 0);
+    }
+}
+
+// Another thread may retire a record after this one has found it in a slot: then it has no mark.
+TEST_F(WalkTest, a_name_without_a_mark_names_no_record) {
+    const BlockNumber table = user_.table.make({2, true});
+    const EntryKey key = key_of("a");
+    RecordName name = user_.table.put(table, {key, value_of("1"), PutMode::insert}).record;
+    auto& first =
+        reinterpret_cast<EntryRecord<std::atomic>*>(user_.blocks.base() + offset_of(name.block))
+            ->claim;
+    const std::uint64_t in_use = first.load(std::memory_order_relaxed);
+    first.store(claim::by(1, 0, 0), std::memory_order_relaxed);
+    name.mark = claim::no_mark;
+    const auto read = [](const char*, std::uint32_t, const RecordName&) {};
+    EXPECT_EQ(user_.table.find_record(table, key.hash & hash_mask, name, read), Effect::absent);
+    first.store(in_use, std::memory_order_relaxed);
+    user_.table.destroy(table, 0);
+}
+
+TEST_F(WalkTest, all_records_of_a_heap_have_different_marks) {
+    User<std::atomic> other(shared_, participants_.data(), 1, 1);
+    std::set<std::uint64_t> marks{claim::no_mark};
+    for (const bool has_many : {false, true}) {
+        const BlockNumber table = user_.table.make({2, true, has_many});
+        for (std::uint64_t i = 0; i < 2 * Participant<std::atomic>::marks_at_once; ++i) {
+            HashTable<std::atomic>& one = i % 3 == 0 ? other.table : user_.table;
+            const std::string key = "key " + std::to_string(i % 7);
+            const RecordName record =
+                one.put(table, {key_of(key), value_of("1"), PutMode::insert}).record;
+            EXPECT_TRUE(marks.insert(record.mark).second) << "mark " << record.mark;
+            ASSERT_EQ(one.erase_record(table, key_of(key).hash & hash_mask, record), Effect::done);
+        }
+        user_.table.destroy(table, 0);
+    }
+}
+
+TEST_F(WalkTest, calls_and_walks_return_the_same_name_of_a_record) {
+    const BlockNumber table = user_.table.make({2, true});
+    const PutEffect put = user_.table.put(table, {key_of("a"), value_of("long"), PutMode::insert});
+    EXPECT_EQ(put.value_bytes, 4U);
+    const PutEffect again = user_.table.put(table, {key_of("a"), value_of("2"), PutMode::insert});
+    EXPECT_EQ(again.record, put.record);
+    EXPECT_EQ(again.value_bytes, 4U) << "the entry has its old value";
+    RecordName found;
+    (void)user_.table.find(
+        table, key_of("a"),
+        [&](const char*, std::uint32_t, const RecordName& record) { found = record; });
+    EXPECT_EQ(found, put.record);
+    WalkPlace after;
+    (void)user_.table.walk_key(table, key_of("a"), after, [&](const VisitedEntry& entry) {
+        EXPECT_EQ(entry.record, put.record);
+        return Visited::stop_here;
+    });
+    const PutEffect assigned =
+        user_.table.put(table, {key_of("a"), value_of("other"), PutMode::assign});
+    EXPECT_EQ(assigned.value_bytes, 5U);
+    EXPECT_NE(assigned.record.mark, put.record.mark);
     user_.table.destroy(table, 0);
 }
 
