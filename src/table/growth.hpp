@@ -310,7 +310,7 @@ private:
         });
         for (Filler& filler : fillers) {
             const Moved filled = filler.finish();
-            if (filled != Moved::done) return is_moved(first) ? Moved::done : filled;
+            if (filled != Moved::done) return was_moved(first) ? Moved::done : filled;
         }
         std::uint64_t word = first.link.load(std::memory_order_acquire);
         while ((word & link::moved) == 0 &&
@@ -320,6 +320,16 @@ private:
                                                  std::memory_order_acquire)) {
         }
         return Moved::done;
+    }
+
+    // Whether another helper has migrated the bucket, asked by one that has read words of the bucket
+    // or of its records as they were after that. A plain load may still return the link as it was
+    // before: the helper may have read a record's first word as the thread that retired the record
+    // later left it, which orders nothing. So this is a read-modify-write: if it precedes the
+    // migration's end in the order of changes of the link, then that end and all that follows it are
+    // ordered after what this thread has read.
+    [[nodiscard]] static bool was_moved(Bucket<Atomic>& first) noexcept {
+        return (first.link.fetch_or(0, std::memory_order_acq_rel) & link::moved) != 0;
     }
 
     // After it nothing changes in the chain. An undecided insertion is dropped. false: the program

@@ -32,6 +32,8 @@ MUTANTS = {
         "                unlinking.store(unlinking::of_slot(slot_word) | unlinking::is_ended,\n                                std::memory_order_release);\n", ""),
     "a later record in the same memory is taken for the erased one": ("search.hpp",
         "               ground_.record(found).mark() == record.mark;", "               ground_.record(found).mark() != claim::no_mark;"),
+    "a late helper of a migration takes an old value of the bucket's link for the last one": ("growth.hpp",
+        "first.link.fetch_or(0, std::memory_order_acq_rel)", "first.link.load(std::memory_order_acquire)"),
     "a retired record is found by a name without a mark": ("search.hpp", "record.mark != claim::no_mark &&", "true &&"),
     "a participant takes the marks that another one has": ("ground.hpp",
         "            next = taken.fetch_add(Shown::marks_at_once, std::memory_order_relaxed) + 1;\n",
