@@ -262,8 +262,10 @@ Result<data::HashedOptions> options_of(const acp_hashed_options_t& options, Cont
     wanted.directory_process = process.value();
     wanted.slots = options.num_slots == 0 ? usual_slots : options.num_slots;
     if (wanted.slots > allocator::table_slots_max) {
+        // A number from 2^63 on is a negative one of the program, converted.
+        const auto number = static_cast<std::int64_t>(options.num_slots);
         return Status(Code::argument,
-                      "num_slots is " + std::to_string(options.num_slots) + ": it is 0 to 2^32");
+                      "num_slots is " + std::to_string(number) + ": it is 0 to 2^32");
     }
     wanted.may_grow = options.is_fixed == 0;
     auto status = choose_hash(options, wanted);

@@ -141,10 +141,11 @@ acp_list_it_t acp_erase_list(acp_list_it_t it) {
 }
 
 int acp_splice_list(acp_list_it_t it, acp_list_it_t element) {
-    return api::run_on_list("acp_splice_list", it.list.ga, [&](Lists& lists) -> Status {
-        auto moved = lists.move(place_of(it), place_of(element));
-        return moved.is_ok() ? Status() : std::move(moved).failure();
-    });
+    return api::run_on_list("acp_splice_list", {it.list.ga, element.list.ga},
+                            [&](Lists& lists) -> Status {
+                                auto moved = lists.move(place_of(it), place_of(element));
+                                return moved.is_ok() ? Status() : std::move(moved).failure();
+                            });
 }
 
 int acp_empty_list(acp_list_t list) {

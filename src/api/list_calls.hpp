@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -39,11 +40,26 @@ inline constexpr acp_list_it_t no_place = {{ACP_GA_NULL}, ACP_GA_NULL, 0};
     return {*library().gma, *library().allocator};
 }
 
-// "acp_push_back_list(list 0x.. on rank 1) by rank 0 on host"
-[[nodiscard]] inline base::Status named_by(const char* call, acp_ga_t list, base::Status failure) {
+// The lists that a call was given: one, or two.
+struct ListArguments {
+    // NOLINTNEXTLINE(google-explicit-constructor): a call with one list passes its address
+    ListArguments(acp_ga_t list) noexcept : first(list) {}
+
+    ListArguments(acp_ga_t list1, acp_ga_t list2) noexcept : first(list1), second(list2) {}
+
+    acp_ga_t first;
+    std::optional<acp_ga_t> second;
+};
+
+// "acp_swap_list(list 0x.. on rank 1, list 0x.. on rank 2) by rank 0 on host"
+[[nodiscard]] inline base::Status named_by(const char* call,
+                                           const ListArguments& lists,
+                                           base::Status failure) {
     if (failure.is_ok()) return failure;
-    return std::move(failure).within(std::string(call) + "(list " +
-                                     library().allocator->name_of(list) + ")" +
+    const data::Allocator& allocator = *library().allocator;
+    std::string arguments = "list " + allocator.name_of(lists.first);
+    if (lists.second) arguments += ", list " + allocator.name_of(*lists.second);
+    return std::move(failure).within(std::string(call) + "(" + arguments + ")" +
                                      gma::by_rank(library().member->rank()));
 }
 
@@ -54,7 +70,7 @@ inline constexpr acp_list_it_t no_place = {{ACP_GA_NULL}, ACP_GA_NULL, 0};
 
 // Runs the body of a call on a list: body(lists) gives a Status; 0 or -1.
 template <typename Body>
-int run_on_list(const char* call, acp_ga_t list, const Body& body) noexcept {
+int run_on_list(const char* call, const ListArguments& list, const Body& body) noexcept {
     return run<Gravity::misuse_ends>(call, false,
                                      [&]() -> base::Status {
                                          data::Lists all = lists();
@@ -66,7 +82,10 @@ int run_on_list(const char* call, acp_ga_t list, const Body& body) noexcept {
 
 // Like run_on_list(), but body(lists) returns a Result of a value; `failed` after a failure.
 template <typename Value, typename Body>
-Value value_on_list(const char* call, acp_ga_t list, Value failed, const Body& body) noexcept {
+Value value_on_list(const char* call,
+                    const ListArguments& list,
+                    Value failed,
+                    const Body& body) noexcept {
     return run<Gravity::misuse_ends>(call, failed, [&]() -> base::Result<Value> {
         data::Lists all = lists();
         auto result = body(all);
@@ -76,7 +95,9 @@ Value value_on_list(const char* call, acp_ga_t list, Value failed, const Body& b
 }
 
 template <typename Body>
-acp_list_it_t place_on_list(const char* call, acp_ga_t list, const Body& body) noexcept {
+acp_list_it_t place_on_list(const char* call,
+                            const ListArguments& list,
+                            const Body& body) noexcept {
     return run<Gravity::misuse_ends>(call, no_place, [&]() -> base::Result<acp_list_it_t> {
         data::Lists all = lists();
         auto result = body(all);

@@ -22,7 +22,7 @@ using data::Lists;
 
 // Runs the body of a call on algorithms: body(algorithms) gives a Status.
 template <typename Body>
-int run_on_lists(const char* call, acp_ga_t list, const Body& body) noexcept {
+int run_on_lists(const char* call, const api::ListArguments& list, const Body& body) noexcept {
     return api::run_on_list(call, list, [&](Lists& lists) {
         ListAlgorithms algorithms(lists, *library().allocator);
         return body(algorithms);
@@ -30,7 +30,9 @@ int run_on_lists(const char* call, acp_ga_t list, const Body& body) noexcept {
 }
 
 template <typename Body>
-acp_list_it_t place_on_lists(const char* call, acp_ga_t list, const Body& body) noexcept {
+acp_list_it_t place_on_lists(const char* call,
+                             const api::ListArguments& list,
+                             const Body& body) noexcept {
     return api::place_on_list(call, list, [&](Lists& lists) {
         ListAlgorithms algorithms(lists, *library().allocator);
         return body(algorithms);
@@ -50,9 +52,10 @@ Result<ListAlgorithms::Compare> compare_by(acp_list_compare_t compare) {
 extern "C" {
 
 acp_list_it_t acp_insert_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end) {
-    return place_on_lists("acp_insert_range_list", it.list.ga, [&](ListAlgorithms& algorithms) {
-        return algorithms.insert(place_of(it), place_of(start), place_of(end));
-    });
+    return place_on_lists(
+        "acp_insert_range_list", {it.list.ga, start.list.ga}, [&](ListAlgorithms& algorithms) {
+            return algorithms.insert(place_of(it), place_of(start), place_of(end));
+        });
 }
 
 acp_list_it_t acp_erase_range_list(acp_list_it_t start, acp_list_it_t end) {
@@ -74,32 +77,36 @@ int acp_clear_list(acp_list_t list) {
 }
 
 int acp_assign_list(acp_list_t list1, acp_list_t list2) {
-    return run_on_lists("acp_assign_list", list1.ga, [&](ListAlgorithms& algorithms) -> Status {
-        auto first = api::lists().neighbour(Lists::end_of(list2.ga), false);
-        if (!first.is_ok()) return std::move(first).failure();
-        if (list1.ga == list2.ga) return {};
-        return algorithms.assign(list1.ga, first.value(), Lists::end_of(list2.ga));
-    });
+    return run_on_lists(
+        "acp_assign_list", {list1.ga, list2.ga}, [&](ListAlgorithms& algorithms) -> Status {
+            auto first = api::lists().neighbour(Lists::end_of(list2.ga), false);
+            if (!first.is_ok()) return std::move(first).failure();
+            if (list1.ga == list2.ga) return {};
+            return algorithms.assign(list1.ga, first.value(), Lists::end_of(list2.ga));
+        });
 }
 
 int acp_assign_range_list(acp_list_t list, acp_list_it_t start, acp_list_it_t end) {
-    return run_on_lists("acp_assign_range_list", list.ga, [&](ListAlgorithms& algorithms) {
-        return algorithms.assign(list.ga, place_of(start), place_of(end));
-    });
+    return run_on_lists("acp_assign_range_list", {list.ga, start.list.ga},
+                        [&](ListAlgorithms& algorithms) {
+                            return algorithms.assign(list.ga, place_of(start), place_of(end));
+                        });
 }
 
 int acp_splice_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end) {
-    return run_on_lists("acp_splice_range_list", it.list.ga, [&](ListAlgorithms& algorithms) {
-        return algorithms.splice(place_of(it), place_of(start), place_of(end));
-    });
+    return run_on_lists("acp_splice_range_list", {it.list.ga, start.list.ga},
+                        [&](ListAlgorithms& algorithms) {
+                            return algorithms.splice(place_of(it), place_of(start), place_of(end));
+                        });
 }
 
 int acp_merge_list(acp_list_t list1, acp_list_t list2, acp_list_compare_t compare) {
-    return run_on_lists("acp_merge_list", list1.ga, [&](ListAlgorithms& algorithms) -> Status {
-        auto by = compare_by(compare);
-        if (!by.is_ok()) return std::move(by).failure();
-        return algorithms.merge(list1.ga, list2.ga, by.value());
-    });
+    return run_on_lists("acp_merge_list", {list1.ga, list2.ga},
+                        [&](ListAlgorithms& algorithms) -> Status {
+                            auto by = compare_by(compare);
+                            if (!by.is_ok()) return std::move(by).failure();
+                            return algorithms.merge(list1.ga, list2.ga, by.value());
+                        });
 }
 
 int acp_remove_list(acp_list_t list, const void* ptr, size_t size) {
@@ -131,7 +138,7 @@ int acp_sort_list(acp_list_t list, acp_list_compare_t compare) {
 }
 
 int acp_swap_list(acp_list_t list1, acp_list_t list2) {
-    return run_on_lists("acp_swap_list", list1.ga, [&](ListAlgorithms& algorithms) {
+    return run_on_lists("acp_swap_list", {list1.ga, list2.ga}, [&](ListAlgorithms& algorithms) {
         return algorithms.exchange(list1.ga, list2.ga);
     });
 }

@@ -63,6 +63,12 @@ struct RefusedCall {
 #call, code, value, [&] { return call(__VA_ARGS__) == 0; } \
     }
 
+// A row of a call that returns an iterator or a pair: `member` of it says whether the call has failed.
+#define ACP_REFUSED_IT(call, member, code, value, ...)                                             \
+    ::acp::api::test::RefusedCall {                                                                \
+#call, code, value, [&] { return ::acp::api::test::is_failure(call(__VA_ARGS__).member); } \
+    }
+
 // Makes a call and checks its failure: result, code, and message.
 inline void expect_refused(const RefusedCall& row) {
     SCOPED_TRACE(std::string(row.call) + ", " + row.value);

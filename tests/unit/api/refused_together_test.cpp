@@ -211,6 +211,45 @@ TEST_F(RefusedTogether, channels_and_requests_that_are_none) {
     EXPECT_STREQ(buf, "1234567");
 }
 
+TEST_F(RefusedTogether, segmented_buffers_that_are_none) {
+    for (const std::uint64_t number :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4096}, all}) {
+        SCOPED_TRACE(number);
+        const auto none = foreign<acp_segbuf_t>(number);
+        expect_all({
+            ACP_REFUSED(acp_connect_segbuf, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_isconnected_segbuf, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_ready_segbuf, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_ack_segbuf, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_isready_segbuf, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_isacked_segbuf, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_query_segbuf_head, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_query_segbuf_tail, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_query_segbuf_sent, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_disconnect_segbuf, ACP_ERR_STALE, "", none),
+            ACP_REFUSED(acp_free_segbuf, ACP_ERR_STALE, "", none),
+        });
+    }
+}
+
+TEST_F(RefusedTogether, ranks_of_segmented_buffers) {
+    std::array<char, 256> memory{};
+    char* const buf = memory.data();
+    for (const int rank : {-1, 1, int_min, int_max}) {
+        const std::string text = std::to_string(rank);
+        const char* const value = text.c_str();
+        expect_all({
+            ACP_REFUSED(acp_create_src_segbuf, ACP_ERR_ARGUMENT, value, rank, buf, 64, 4),
+            ACP_REFUSED(acp_create_dst_segbuf, ACP_ERR_ARGUMENT, value, rank, buf, 64, 4),
+        });
+    }
+    expect_all({
+        ACP_REFUSED(acp_create_src_segbuf, ACP_ERR_ARGUMENT, "the calling one", 0, buf, 64, 4),
+        ACP_REFUSED(acp_create_dst_segbuf, ACP_ERR_ARGUMENT, "the calling one", 0, buf, 64, 4),
+    });
+    for (const char byte : memory) ASSERT_EQ(byte, 0);
+}
+
 TEST_F(RefusedTogether, contexts_of_messages) {
     const acp_pm_t pm = acp_open_pm(0);
     ASSERT_NE(pm, ACP_PM_NULL) << acp_error_message();
