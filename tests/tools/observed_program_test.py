@@ -93,6 +93,16 @@ class ObservedProgramTest(ToolTest):
         for start in ALONE, TWO_NODES:
             with self.subTest(start=start):
                 self.expect_right(run(start, ["perf", "stat", "-e", "task-clock"]), "task-clock")
+            with self.subTest(start=start, record=True), tempfile.TemporaryDirectory() as folder:
+                # each rank writes a file of its own
+                record = ["sh", "-c", f'exec perf record -e task-clock -g -o {folder}/$$ "$@"', "record"]
+                self.expect_right(run(start, record))
+                files = os.listdir(folder)
+                self.assertEqual(len(files), 1 if start is ALONE else 2)
+                for file in files:
+                    report = subprocess.run(["perf", "report", "--stdio", "-i", os.path.join(folder, file)],
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode()
+                    self.assertIn("observed", report)
 
     def test_a_core_dump_has_no_page_of_the_heaps(self):
         with open("/proc/sys/kernel/core_pattern") as file:
@@ -128,6 +138,24 @@ class ObservedProgramTest(ToolTest):
                     for when in "in use", "over":
                         for size in self.resident_shared(text, when):
                             self.assertLess(size, 64 << 20, text)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become a user whose locked memory is limited")
+    def test_a_limit_of_locked_memory_is_named_where_a_program_locks_its_memory(self):
+        limit = 1 << 20
+
+        def limit_locked_memory():
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, limit))
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+
+        for start in ALONE, TWO_NODES:
+            with self.subTest(start=start):
+                code, text = run(start, [], "lock", preexec_fn=limit_locked_memory)
+                if code == 77:
+                    self.skipTest("this process may not lock memory")
+                self.assertNotEqual(code, 0, text)
+                self.assertIn(f"(RLIMIT_MEMLOCK, ulimit -l): {limit} bytes", text)
 
     def test_a_limit_of_address_space_makes_the_heap_smaller(self):
         limit = 4 << 30
