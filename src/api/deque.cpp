@@ -114,8 +114,7 @@ int acp_swap_deque(acp_deque_t deque1, acp_deque_t deque2) {
 }
 
 int acp_clear_deque(acp_deque_t deque) {
-    return code_of(
-        api::drop_sequence(call_of("acp_clear_deque", deque), ContentEnd::back, SIZE_MAX) >= 0);
+    return code_of(api::clear_sequence(call_of("acp_clear_deque", deque)) >= 0);
 }
 
 int acp_reserve_deque(acp_deque_t deque, size_t size) {

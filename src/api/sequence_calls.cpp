@@ -115,6 +115,10 @@ Status erase(const data::SequenceName& from, std::int64_t index, std::uint64_t b
 
 // These return functions that write the arguments of a call behind the address of its sequence.
 
+std::string nothing() {
+    return "";
+}
+
 auto of_bytes(std::uint64_t bytes) noexcept {
     return [=] { return ", " + base::in_bytes(bytes); };
 }
@@ -164,9 +168,9 @@ acp_ga_t create_sequence(const char* name,
 }
 
 int destroy_sequence(const SequenceCall& call) noexcept {
-    return code_of(run_status(
-        call, [] { return std::string(); },
-        [&] { return library().sequences->destroy(sequence_of(call, call.address)); }));
+    return code_of(run_status(call, nothing, [&] {
+        return library().sequences->destroy(sequence_of(call, call.address));
+    }));
 }
 
 std::int64_t push_sequence(const SequenceCall& call,
@@ -184,6 +188,13 @@ std::int64_t push_sequence(const SequenceCall& call,
 std::int64_t drop_sequence(const SequenceCall& call, ContentEnd end, std::size_t bytes) noexcept {
     return run_count(call, of_bytes(bytes), [&] {
         return library().sequences->pop(sequence_of(call, call.address), end, nullptr, bytes);
+    });
+}
+
+std::int64_t clear_sequence(const SequenceCall& call) noexcept {
+    return run_count(call, nothing, [&] {
+        return library().sequences->pop(sequence_of(call, call.address), ContentEnd::back, nullptr,
+                                        ~std::uint64_t{0});
     });
 }
 
@@ -321,7 +332,7 @@ SequenceSeen look_at_sequence(const SequenceCall& call,
                               std::uint64_t bytes,
                               bool must_be_there) noexcept {
     SequenceSeen seen;
-    const auto what = [&] { return must_be_there ? at_index(index, bytes)() : std::string(); };
+    const auto what = [&] { return must_be_there ? at_index(index, bytes)() : nothing(); };
     seen.is_seen = run_status(call, what, [&]() -> Status {
         auto status = check_index(index);
         if (!status.is_ok()) return status;

@@ -55,6 +55,7 @@ struct SequenceRange {
 [[nodiscard]] std::int64_t drop_sequence(const SequenceCall& call,
                                          sequence::ContentEnd end,
                                          std::size_t bytes) noexcept;
+[[nodiscard]] std::int64_t clear_sequence(const SequenceCall& call) noexcept;
 [[nodiscard]] std::int64_t take_sequence(const SequenceCall& call,
                                          sequence::ContentEnd end,
                                          void* target,

@@ -102,8 +102,7 @@ int acp_swap_vector(acp_vector_t vector1, acp_vector_t vector2) {
 }
 
 int acp_clear_vector(acp_vector_t vector) {
-    return code_of(
-        api::drop_sequence(call_of("acp_clear_vector", vector), ContentEnd::back, SIZE_MAX) >= 0);
+    return code_of(api::clear_sequence(call_of("acp_clear_vector", vector)) >= 0);
 }
 
 int acp_reserve_vector(acp_vector_t vector, size_t size) {

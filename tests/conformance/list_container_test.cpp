@@ -313,6 +313,11 @@ TEST_F(ListContainerTest, misuse_is_refused_and_changes_nothing) {
         EXPECT_EQ(acp_take_front_list(list, nullptr, 1), -1);
         EXPECT_EQ(acp_read_list(acp_begin_list(list), nullptr, 1), -1);
         EXPECT_EQ(acp_remove_list(list, nullptr, 1), -1);
+        EXPECT_EQ(acp_swap_list(list, {ACP_GA_NULL}), -1);
+        expect_failure_of(ACP_ERR_ADDRESS,
+                          " on rank " + std::to_string(home) + ", list 0x0) by rank ");
+        EXPECT_EQ(acp_splice_list(acp_end_list({ACP_GA_NULL}), acp_begin_list(list)), -1);
+        expect_failure_of(ACP_ERR_ADDRESS, "acp_splice_list(list 0x0, list 0x");
         EXPECT_EQ(acp_sort_list(list, nullptr), -1);
         EXPECT_EQ(acp_merge_list(list, other, nullptr), -1);
         for (const int rank : {-1, procs_}) {

@@ -268,6 +268,8 @@ TEST_F(VectorTest, misuse_is_refused_and_changes_nothing) {
             expect_refused(ACP_ERR_ARGUMENT,
                            {"acp_write_vector", "not inside the content, which has 7 bytes"});
         }
+        EXPECT_EQ(acp_clear_vector({ACP_GA_NULL}), -1);
+        expect_refused(ACP_ERR_ADDRESS, {"acp_clear_vector(0x0) by rank "});
         EXPECT_EQ(acp_insert_vector({vector, -1}, "x", 1).vector.ga, ACP_GA_NULL);
         expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_vector", "negative"});
         EXPECT_EQ(acp_erase_vector({vector, -5}, 1).vector.ga, ACP_GA_NULL);
