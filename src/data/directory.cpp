@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/fence.hpp"
@@ -32,6 +33,13 @@ constexpr std::uint64_t mark_in_first_use = table::DirectoryStart<std::atomic>::
 
 std::string place_of(const ContainerName& name) {
     return std::string("the ") + name_of(name.kind) + " at " + base::hex(name.directory);
+}
+
+// The failure of a call whose container was destroyed.   kind  of the container there now
+Status another_is_there(const ContainerName& name, const char* kind) {
+    const bool is_same = std::string_view(kind) == name_of(name.kind);
+    return {Code::stale, place_of(name) + " was destroyed; " + (is_same ? "another " : "a ") +
+                             kind + " is there now"};
 }
 
 }  // namespace
@@ -92,18 +100,17 @@ Status Directories::read_once(DirectoryReach& reach,
     const bool is_one = use != Use::whole || head.mark == DirectoryHead::mark_of_directories;
     if (!is_one || body.tables == 0 || body.tables > tables_max || body.slots == 0 ||
         body.hash > static_cast<std::uint32_t>(hash::last_function)) {
-        auto other = refuse_other_kind(gma_, allocator_, name.directory, name_of(name.kind));
-        if (!other.is_ok()) return other;
+        // An identity shows that the caller's container was there; an address alone does not.
+        const char* const there =
+            other_kind_at(gma_, allocator_, name.directory, name_of(name.kind));
+        if (there != nullptr && name.id != 0) return another_is_there(name, there);
+        if (there != nullptr) return of_other_kind(name.directory, there, name_of(name.kind));
         return {Code::stale, place_of(name) + " was destroyed, or never made"};
     }
-    if (name.id != 0 && name.id != head.id) {
-        return {Code::stale, place_of(name) + " was destroyed; another container is there now"};
-    }
-    if (head.kind != static_cast<std::uint32_t>(name.kind)) {
-        const auto there = static_cast<ContainerKind>(head.kind);
-        return {Code::argument, "global address " + base::hex(name.directory) + " is a " +
-                                    name_of(there) + "; this call takes a " + name_of(name.kind)};
-    }
+    const char* const there = name_of(static_cast<ContainerKind>(head.kind));
+    if (name.id != 0 && name.id != head.id) return another_is_there(name, there);
+    if (head.kind != static_cast<std::uint32_t>(name.kind))
+        return of_other_kind(name.directory, there, name_of(name.kind));
     return {};
 }
 

@@ -49,23 +49,34 @@ const char* kind_of(const FirstWords& first, table::BlockNumber block) noexcept 
 
 }  // namespace
 
-base::Status refuse_other_kind(gma::Gma& gma,
-                               const Allocator& allocator,
-                               GlobalAddress address,
-                               const char* kind) {
+const char* other_kind_at(gma::Gma& gma,
+                          const Allocator& allocator,
+                          GlobalAddress address,
+                          const char* kind) {
     const auto owner = allocator.owner_of(address);
-    if (!owner.is_ok()) return {};
+    if (!owner.is_ok()) return nullptr;
     const std::uint64_t offset = address - allocator.start_of(owner.value());
     const std::uint64_t heap_bytes = gma.space().segment().shape().heap_bytes;
     FirstWords first;
     if (offset % heap::granule_bytes != 0 || offset >= heap_bytes ||
         heap_bytes - offset < sizeof first || !get(gma, &first, address, sizeof first).is_ok()) {
-        return {};
+        return nullptr;
     }
     const char* const there = kind_of(first, table::number_of(offset));
-    if (there == nullptr || std::string_view(there) == kind) return {};
+    return there != nullptr && std::string_view(there) != kind ? there : nullptr;
+}
+
+base::Status of_other_kind(GlobalAddress address, const char* there, const char* kind) {
     return {base::Code::argument, "global address " + base::hex(address) + " is a " + there +
                                       "; this call takes a " + kind};
+}
+
+base::Status refuse_other_kind(gma::Gma& gma,
+                               const Allocator& allocator,
+                               GlobalAddress address,
+                               const char* kind) {
+    const char* const there = other_kind_at(gma, allocator, address, kind);
+    return there != nullptr ? of_other_kind(address, there, kind) : base::Status();
 }
 
 }  // namespace acp::data

@@ -10,8 +10,20 @@
 
 namespace acp::data {
 
-// The failure of a call that takes a container of a kind ("deque") and found none at the address.
-// ok: there is none of another kind either. Errors: argument.
+// The kind of the container at an address, if it is another than this one ("deque"); nullptr: there
+// is none of another kind.
+[[nodiscard]] const char* other_kind_at(gma::Gma& gma,
+                                        const Allocator& allocator,
+                                        GlobalAddress address,
+                                        const char* kind);
+
+// The failure of a call that takes a container of one kind and got one of another. Errors: argument.
+[[nodiscard]] base::Status of_other_kind(GlobalAddress address,
+                                         const char* there,
+                                         const char* kind);
+
+// The failure of a call that takes a container of a kind and found none at the address. ok: there is
+// none of another kind either. Errors: argument.
 [[nodiscard]] base::Status refuse_other_kind(gma::Gma& gma,
                                              const Allocator& allocator,
                                              GlobalAddress address,

@@ -92,6 +92,40 @@ TEST_F(KindAtTest, a_call_on_a_container_of_another_kind_names_that_kind) {
     }
 }
 
+// A handle with an identity is one that a call returned for a container that was there.
+TEST_F(KindAtTest, a_handle_of_a_destroyed_map_is_stale_where_another_kind_lies_now) {
+    for (int owner = 0; owner < procs_; ++owner) {
+        for (const Kind& there : kinds()) {
+            const acp_ga_t ga = there.make(owner);
+            ASSERT_NE(ga, ACP_GA_NULL) << acp_error_message();
+            for (const bool is_used : {false, true}) {
+                if (is_used) {
+                    EXPECT_TRUE(there.change(ga)) << there.name << ": " << acp_error_message();
+                }
+                auto map = hashed_at<acp_map_t>(ga);
+                map.id = 1;
+                EXPECT_EQ(acp_insert_if_absent_map(map, "k", 1, "v", 1), -1);
+                const std::string an = there.name == "map" ? "another " : "a ";
+                expect_refused(ACP_ERR_STALE,
+                               {"was destroyed; " + an + there.name + " is there now"});
+                EXPECT_EQ(acp_destroy_map(map), -1);
+                expect_refused(ACP_ERR_STALE, {"was destroyed; "});
+            }
+            EXPECT_EQ(there.destroy(ga), 0) << acp_error_message();
+        }
+    }
+}
+
+TEST_F(KindAtTest, a_handle_with_the_identity_of_a_set_names_the_set) {
+    const acp_set_t set = acp_create_set(1, &rank_, 1, rank_);
+    ASSERT_NE(set.ga, ACP_GA_NULL) << acp_error_message();
+    auto map = hashed_at<acp_map_t>(set.ga);
+    map.id = set.id;
+    EXPECT_EQ(acp_destroy_map(map), -1);
+    expect_refused(ACP_ERR_ARGUMENT, {" is a set; this call takes a map"});
+    EXPECT_EQ(acp_destroy_set(set), 0) << acp_error_message();
+}
+
 TEST_F(KindAtTest, an_element_is_not_moved_to_what_is_no_list) {
     for (int owner = 0; owner < procs_; ++owner) {
         const acp_vector_t vector = acp_create_vector(0, owner);

@@ -166,7 +166,7 @@ TEST_F(DirectoryTest, tables_are_found_by_their_numbers) {
 TEST_F(DirectoryTest, what_is_no_directory_of_this_container_is_refused) {
     const ContainerName name = write(0, 11, 5);
     expect_refused({0, 0, ContainerKind::multiset}, Code::argument, "the multiset is null");
-    expect_refused({name.directory, 12, name.kind}, Code::stale, "another container");
+    expect_refused({name.directory, 12, name.kind}, Code::stale, "another map");
     expect_refused({name.directory, 11, ContainerKind::set}, Code::argument,
                    "is a map; this call takes a set");
     expect_refused({address(starter_bytes), 11, name.kind}, Code::address, "the map at");
