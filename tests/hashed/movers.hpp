@@ -21,6 +21,18 @@ public:
 
     Movers(KillBoard& board, Must must) : board_(board), must_(std::move(must)) {}
 
+    // A thread that takes a lock of another node keeps a word of its heap for such locks until
+    // acp_finalize. The calls that move entries take such locks, so the word must be there before
+    // the blocks of heaps are counted.
+    void take_far_locks() {
+        for (int rank = 0; rank < kill_ranks; ++rank) {
+            const acp_lock_t lock = acp_create_lock(rank);
+            must_(acp_lock(lock) == 0, "acp_lock");
+            must_(acp_unlock(lock) == 0, "acp_unlock");
+            must_(acp_free_lock(lock) == 0, "acp_free_lock");
+        }
+    }
+
     //   place()  returns a rank for a directory
     template <typename Place>
     void make(const std::vector<int>& ranks, const Place& place) {

@@ -55,7 +55,12 @@ public:
     int run() {
         // Published by enter().
         note().process.store(getpid(), std::memory_order_relaxed);
-        note().blocks_before.store(blocks_of_heap(rank_), std::memory_order_relaxed);
+        movers_.take_far_locks();
+        must(acp_sync() == 0, "acp_sync");
+        const std::uint64_t blocks = blocks_of_heap(rank_);
+        note().blocks_before.store(blocks, std::memory_order_relaxed);
+        // If no rank can read this heap after the kill, it counts as unchanged.
+        note().blocks_after.store(blocks, std::memory_order_relaxed);
         must(acp_sync() == 0, "acp_sync");
         if (rank_ == 0) make_containers();
         must(acp_sync() == 0, "acp_sync");
