@@ -31,12 +31,12 @@ typedef struct {
      * creation; num_ranks: the end; -1: a failed call */
     int rank;
     int is_local; /* acp_begin_local_multimap began it: it ends behind the calling rank's entries */
-    uint64_t slot; /* the slot of that rank's table in which the entry is */
-    uint64_t tie;  /* the place among the entries of the slot */
+    uint64_t slot; /* the place of the entry in the order of a walk */
+    uint64_t tie;  /* the place among entries of the same slot */
     acp_ga_t elem; /* the entry; ACP_GA_NULL: the end */
     size_t key_size;
     size_t value_size;
-    uint64_t stamp; /* a check value of the fields above, to notice changes */
+    uint64_t stamp; /* a check value of the fields above, and a number that no later entry has */
 } acp_multimap_it_t;
 
 /* The result of a find. success: 1 and an iterator to the entry; 0: there is no entry; -1: a
