@@ -22,6 +22,7 @@ Duties::Duties(const node::Segment& segment,
       is_gone_(segment.shape().local_procs),
       wanted_(segment.shape().local_procs) {
     finished_.reserve(segment.shape().local_procs);
+    unreported_.reserve(segment.shape().local_procs);
 }
 
 bool Duties::poll() {
@@ -78,13 +79,16 @@ void Duties::watch(NodeId asked) {
 // they find the node silent.
 void Duties::tell_of_the_unreachable() {
     is_unreachable_told_ = true;
-    core_.router().note_death(segment_.shape().first_process, node::unreachable_status);
+    base::ProcessEnd end = node::end_of(segment_, 0);
+    end.wait_status = node::unreachable_status;
+    core_.router().note_death(segment_.shape().first_process, end);
 }
 
 // Reports the process that died first before the other dead ones. Those may have ended because of
 // it, and a rank of another node shows its user the first death that its gateway reports.
 void Duties::look_for_the_dead() {
     deaths_seen_ = deaths();
+    report_in_order();
     // the process may have left since it set is_unreachable
     if (is_unreachable_untold()) tell_of_the_unreachable();
     if (const auto first = node::first_dead(segment_)) look_at(*first);
@@ -99,32 +103,46 @@ void Duties::look_for_the_dead() {
 void Duties::look_at(std::uint32_t slot) {
     if (slot >= is_gone_.size() || is_gone_[slot] || !node::is_dead(segment_, slot)) return;
     is_gone_[slot] = true;
-    const node::Slot& gone = segment_.slot(slot);
-    const std::uint32_t wait_status = gone.wait_status.load(std::memory_order_relaxed);
-    const bool has_left_in_order = gone.state_at_death.load(std::memory_order_relaxed) ==
-                                       static_cast<std::uint32_t>(node::SlotState::left) &&
-                                   wait_status != node::departed_status;
     on_gone_(slot);
     core_.placement().on_death(slot);
-    if (has_left_in_order) {
-        finished_.push_back(slot);
-    } else {
-        if (wait_status == node::departed_status) tell_of_finished();
-        core_.router().note_death(segment_.shape().first_process + slot, wait_status);
+    unreported_.push_back(slot);
+    report_in_order();
+}
+
+// Where processes of this node have found the first one gone, the watcher's report on how it ended
+// comes within milliseconds, with another count of the deaths. The report to the other nodes waits
+// for it, because a node takes only the first one. Later deaths wait behind it.
+void Duties::report_in_order() {
+    while (!unreported_.empty() && !node::is_end_awaited(segment_, unreported_.front())) {
+        report(unreported_.front());
+        unreported_.erase(unreported_.begin());
     }
+}
+
+void Duties::report(std::uint32_t slot) {
+    const base::ProcessEnd end = node::end_of(segment_, slot);
+    if (end.state == static_cast<std::uint8_t>(node::SlotState::left) &&
+        end.wait_status != node::departed_status) {
+        finished_.push_back(slot);
+        return;
+    }
+    if (end.wait_status == node::departed_status) tell_of_finished();
+    core_.router().note_death(segment_.shape().first_process + slot, end);
 }
 
 // Reports the processes that ended after an orderly leave: other nodes have made more collective
 // calls than these processes, and would wait for them for ever.
 void Duties::tell_of_finished() {
     for (const std::uint32_t slot : finished_) {
-        core_.router().note_death(segment_.shape().first_process + slot, node::finished_status);
+        base::ProcessEnd end = node::end_of(segment_, slot);
+        end.wait_status = node::finished_status;
+        core_.router().note_death(segment_.shape().first_process + slot, end);
     }
     finished_.clear();
 }
 
-void Duties::on_process_dead(std::uint32_t process, std::uint32_t wait_status) {
-    port_.publish_death(process, wait_status);
+void Duties::on_process_dead(std::uint32_t process, const base::ProcessEnd& end) {
+    port_.publish_death(process, end);
 }
 
 bool Duties::is_anybody_joined() const noexcept {

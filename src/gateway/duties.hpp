@@ -51,7 +51,7 @@ public:
     void end_sleep() noexcept { port_.end_sleep(); }
 
     // The router's Completions call these three.
-    void on_process_dead(std::uint32_t process, std::uint32_t wait_status);
+    void on_process_dead(std::uint32_t process, const base::ProcessEnd& end);
     void on_node_dead(NodeId node);
     void on_met(std::uint32_t number, std::span<const std::uint32_t> gathered);
 
@@ -66,6 +66,8 @@ private:
     void tell_of_the_unreachable();
     void look_for_the_dead();
     void look_at(std::uint32_t slot);
+    void report_in_order();
+    void report(std::uint32_t slot);
 
     // Whether other nodes have started a meeting that this node cannot start, because some of its
     // processes have left in order.
@@ -91,6 +93,8 @@ private:
     // slots of processes that left in order and ended, and whose death is not reported; capacity
     // for all
     std::vector<std::uint32_t> finished_;
+    // slots of dead processes whose deaths are not reported yet, in order; capacity for all
+    std::vector<std::uint32_t> unreported_;
     // the numbers that the processes contribute to the last meeting taken, by slot
     std::vector<std::uint32_t> wanted_;
 };

@@ -206,8 +206,8 @@ private:
         rings_.put_result(one.initiator - first_process_, one.place, result);
     }
 
-    void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {
-        duties_->on_process_dead(process, wait_status);
+    void on_process_dead(std::uint32_t process, const base::ProcessEnd& end) override {
+        duties_->on_process_dead(process, end);
     }
 
     void on_node_dead(NodeId node) override { duties_->on_node_dead(node); }

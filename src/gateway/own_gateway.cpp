@@ -296,7 +296,7 @@ private:
             if (node == segment_.shape().node) continue;
             const std::uint32_t first = core_->map().first_process(node);
             const bool has_one = core_->map().first_process(node + 1) == first + 1;
-            const auto end_of_one = has_one ? node::status_of_lost(segment_, first) : std::nullopt;
+            const auto end_of_one = has_one ? node::end_of_lost(segment_, first) : std::nullopt;
             // First sends the cause of death to the other nodes, because their agents may report
             // the death later than this gateway does.
             if (end_of_one) core_->router().note_death(first, *end_of_one);
@@ -359,8 +359,8 @@ private:
     }
 
     // The agents' gateways usually learn of a death earlier and with its cause.
-    void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {
-        node::GatewayPort(segment_).publish_death(process, wait_status);
+    void on_process_dead(std::uint32_t process, const base::ProcessEnd& end) override {
+        node::GatewayPort(segment_).publish_death(process, end);
     }
 
     void on_node_dead(NodeId node) override {

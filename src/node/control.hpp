@@ -257,6 +257,8 @@ struct Loss {
     SharedU32 why;    // wait status, or NodeFate
     SharedU32 rail;   // loss of a node: NodeLoss::rail
     SharedU32 bytes;  // loss of a node: NodeLoss::bytes
+    SharedU32 process_number;  // loss of a process: base::ProcessEnd::process_number
+    SharedU32 state;           // loss of a process: base::ProcessEnd::state
 };
 
 inline constexpr std::uint32_t every_node = ~0U;  // a value of ControlBlock::watch_asked

@@ -225,6 +225,33 @@ std::string ending_text(std::uint32_t wait_status) {
                : "exited with code " + std::to_string((wait_status >> 8) & 0xff);
 }
 
+std::string ending_text(std::uint32_t wait_status, SlotState before) {
+    std::string text = ending_text(wait_status);
+    const bool is_named_by_kernel = wait_status < least_own_status;
+    if (!is_named_by_kernel && wait_status != replaced_status) return text;
+    switch (before) {
+        case SlotState::empty:
+            return text + " without acp_init";
+        case SlotState::joined:
+            return text + " without acp_finalize";
+        case SlotState::left:
+            return text + " after acp_finalize";
+        case SlotState::dead:
+            break;
+    }
+    return text;
+}
+
+base::ProcessEnd end_of(const Segment& segment, std::uint32_t slot) noexcept {
+    // acquire: state_at_death; partner: mark_dead(), complete_death()
+    const Slot& dead = segment.slot(slot);
+    const std::uint32_t status = dead.wait_status.load(std::memory_order_acquire);
+    const std::uint32_t number = dead.pid.load(std::memory_order_relaxed);
+    const bool is_sent = number <= base::ProcessEnd::process_number_max;
+    return {status, is_sent ? number : 0,
+            static_cast<std::uint8_t>(dead.state_at_death.load(std::memory_order_relaxed))};
+}
+
 bool is_end_awaited(const Segment& segment, std::uint32_t slot) noexcept {
     return is_dead(segment, slot) &&
            segment.slot(slot).wait_status.load(std::memory_order_acquire) == unseen_status &&
@@ -263,22 +290,10 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
         status = departed_status;
     }
     if (status == departed_status) return who + ending_text(status) + why_departed(segment);
-    std::string text = who + ending_text(status);
-    if (status == unknown_status || status == unseen_status || status == untold_status ||
-        status == gave_up_status || slot == segment.gateway_slot()) {
-        return text;
-    }
-    switch (static_cast<SlotState>(dead.state_at_death.load(std::memory_order_relaxed))) {
-        case SlotState::empty:
-            return text + " without acp_init";
-        case SlotState::joined:
-            return text + " without acp_finalize";
-        case SlotState::left:
-            return text + " after acp_finalize";
-        case SlotState::dead:
-            break;
-    }
-    return text;
+    if (slot == segment.gateway_slot()) return who + ending_text(status);
+    // relaxed: stored before the state became dead, which is_dead() has read
+    return who + ending_text(status, static_cast<SlotState>(
+                                         dead.state_at_death.load(std::memory_order_relaxed)));
 }
 
 }  // namespace acp::node

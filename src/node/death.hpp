@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "base/process_end.hpp"
 #include "node/segment.hpp"
 #include "os/robust_word.hpp"
 
@@ -34,6 +35,8 @@ inline constexpr std::uint32_t unreachable_status = 0xfffffff8U;
 inline constexpr std::uint32_t unseen_status = 0xfffffffaU;
 // found gone by its life lock, and the watcher has not reported within end_told_within_ns
 inline constexpr std::uint32_t untold_status = 0xfffffff9U;
+// the least of these; no wait status is as great
+inline constexpr std::uint32_t least_own_status = unreachable_status;
 void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_status) noexcept;
 
 // Wakes every sleeper of the node; each checks its condition again, and sleeps on if it does not
@@ -87,6 +90,13 @@ void count_loss(const Segment& segment) noexcept;
 
 // "was killed by signal 9 (SIGKILL)", "exited with code 3"; "is gone" if the cause is unknown.
 [[nodiscard]] std::string ending_text(std::uint32_t wait_status);
+
+// The same with " without acp_finalize" and similar, where the state before the end is known and
+// the status does not imply it.
+[[nodiscard]] std::string ending_text(std::uint32_t wait_status, SlotState before);
+
+// The end of a dead process of this node, for other nodes. Does not wait for the watcher's report.
+[[nodiscard]] base::ProcessEnd end_of(const Segment& segment, std::uint32_t slot) noexcept;
 
 // "rank 2", or "the gateway of node 1".
 [[nodiscard]] std::string name_of(const Segment& segment, std::uint32_t slot);

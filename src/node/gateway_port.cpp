@@ -78,8 +78,8 @@ std::optional<std::uint32_t> GatewayPort::take_watch() noexcept {
     return asked == every_node ? every_node : asked - 1;
 }
 
-void GatewayPort::publish_death(std::uint32_t process, std::uint32_t wait_status) noexcept {
-    if (note_lost_process(segment_, process, wait_status)) {
+void GatewayPort::publish_death(std::uint32_t process, const base::ProcessEnd& end) noexcept {
+    if (note_lost_process(segment_, process, end)) {
         count_loss(segment_);
     }
 }

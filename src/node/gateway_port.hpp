@@ -74,8 +74,8 @@ public:
 
     // Publishes that a process of another node is gone, which ends the waits of this node. Only the
     // first call for a process has an effect.
-    //   process < procs   wait_status  as waitpid gives it, or unknown_status
-    void publish_death(std::uint32_t process, std::uint32_t wait_status) noexcept;
+    //   process < procs
+    void publish_death(std::uint32_t process, const base::ProcessEnd& end) noexcept;
 
     // Publishes that another node is lost, with all its processes. Only the first call for a node
     // has an effect. Not called for a node whose processes have all left in order.

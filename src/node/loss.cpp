@@ -27,12 +27,20 @@ bool has_losses(const Segment& segment) noexcept {
     return segment.has_gateway() && segment.control().losses.load(std::memory_order_acquire) != 0;
 }
 
+// The fields of a Loss that depend on its kind.
+struct Why {
+    std::uint32_t why = 0;
+    std::uint8_t rail = every_rail;
+    std::uint16_t bytes = 0;
+    std::uint32_t process_number = 0;
+    std::uint8_t state = 0;
+};
+
 bool note(const Segment& segment,
           SharedU64* bits,
           LossKind kind,
           std::uint32_t index,
-          std::uint32_t why,
-          NodeLoss how) noexcept {
+          const Why& why) noexcept {
     if (is_set(bits, index)) {
         return false;
     }
@@ -41,9 +49,11 @@ bool note(const Segment& segment,
     if (place < losses_told) {
         Loss& loss = control.told[place];
         loss.index.store(index, std::memory_order_relaxed);
-        loss.why.store(why, std::memory_order_relaxed);
-        loss.rail.store(how.rail, std::memory_order_relaxed);
-        loss.bytes.store(how.bytes, std::memory_order_relaxed);
+        loss.why.store(why.why, std::memory_order_relaxed);
+        loss.rail.store(why.rail, std::memory_order_relaxed);
+        loss.bytes.store(why.bytes, std::memory_order_relaxed);
+        loss.process_number.store(why.process_number, std::memory_order_relaxed);
+        loss.state.store(why.state, std::memory_order_relaxed);
         // release: partner is kind_of()
         loss.kind.store(static_cast<std::uint32_t>(kind), std::memory_order_release);
     }
@@ -62,6 +72,12 @@ NodeLoss loss_in(const Loss& told) noexcept {
     return {static_cast<NodeFate>(told.why.load(std::memory_order_relaxed)),
             static_cast<std::uint8_t>(told.rail.load(std::memory_order_relaxed)),
             static_cast<std::uint16_t>(told.bytes.load(std::memory_order_relaxed))};
+}
+
+base::ProcessEnd end_in(const Loss& told) noexcept {
+    return {told.why.load(std::memory_order_relaxed),
+            told.process_number.load(std::memory_order_relaxed),
+            static_cast<std::uint8_t>(told.state.load(std::memory_order_relaxed))};
 }
 
 // "UDP to 10.0.0.4:4711 and 10.1.0.4:4712": all addresses that are tried. With a rail: the node's
@@ -181,7 +197,6 @@ const Loss* find_told(const Segment& segment, LossKind kind, std::uint32_t index
 
 std::string text_of(const Segment& segment, const Loss& loss) {
     const std::uint32_t index = loss.index.load(std::memory_order_relaxed);
-    const std::uint32_t why = loss.why.load(std::memory_order_relaxed);
     if (kind_of(loss) == LossKind::node) {
         const NodeTable table(segment);
         const std::uint32_t first = table.first_process(index);
@@ -190,22 +205,27 @@ std::string text_of(const Segment& segment, const Loss& loss) {
                (others == 0 ? " is" : " and " + std::to_string(others) + " more are") + " on " +
                node_name(segment, index) + ", which " + text_of(segment, index, loss_in(loss));
     }
-    return "rank " + std::to_string(segment.rank_of(index)) + " on " +
-           node_name(segment, NodeTable(segment).node_of(index)) + " " + ending_text(why);
+    const base::ProcessEnd end = end_in(loss);
+    return "rank " + std::to_string(segment.rank_of(index)) +
+           (end.process_number != 0 ? " (process " + std::to_string(end.process_number) + ")"
+                                    : std::string()) +
+           " on " + node_name(segment, NodeTable(segment).node_of(index)) + " " +
+           ending_text(end.wait_status, static_cast<SlotState>(end.state));
 }
 
 }  // namespace
 
 bool note_lost_process(const Segment& segment,
                        std::uint32_t process,
-                       std::uint32_t wait_status) noexcept {
+                       const base::ProcessEnd& end) noexcept {
     return process < segment.shape().procs &&
-           note(segment, segment.lost_processes(), LossKind::process, process, wait_status, {});
+           note(segment, segment.lost_processes(), LossKind::process, process,
+                {end.wait_status, every_rail, 0, end.process_number, end.state});
 }
 
 bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) noexcept {
     return node < segment.shape().nodes && note(segment, segment.lost_nodes(), LossKind::node, node,
-                                                static_cast<std::uint32_t>(why.fate), why);
+                                                {static_cast<std::uint32_t>(why.fate), why.rail, why.bytes, 0, 0});
 }
 
 bool is_node_lost(const Segment& segment, std::uint32_t node) noexcept {
@@ -224,11 +244,11 @@ bool is_gone(const Segment& segment, std::uint32_t process) noexcept {
     return slot < shape.local_procs ? is_dead(segment, slot) : is_lost(segment, process);
 }
 
-std::optional<std::uint32_t> status_of_lost(const Segment& segment,
+std::optional<base::ProcessEnd> end_of_lost(const Segment& segment,
                                             std::uint32_t process) noexcept {
     if (!has_losses(segment) || !is_set(segment.lost_processes(), process)) return std::nullopt;
     const Loss* told = find_told(segment, LossKind::process, process);
-    return told == nullptr ? unknown_status : told->why.load(std::memory_order_relaxed);
+    return told == nullptr ? base::ProcessEnd{unknown_status} : end_in(*told);
 }
 
 bool first_loss_is_finished(const Segment& segment) noexcept {

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "base/process_end.hpp"
+
 namespace acp::node {
 
 class Segment;
@@ -44,7 +46,7 @@ inline constexpr std::uint32_t losses_told = 16;
 // True if the loss was not noted before. Then the caller calls count_loss() (node/death.hpp) next.
 bool note_lost_process(const Segment& segment,
                        std::uint32_t process,
-                       std::uint32_t wait_status) noexcept;
+                       const base::ProcessEnd& end) noexcept;
 bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) noexcept;
 
 // Whether a process of another node is known to be gone, alone or with its node.   process < procs
@@ -54,12 +56,12 @@ bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) no
 // Whether any process of the job is gone: lost elsewhere, or dead on this node.
 [[nodiscard]] bool is_gone(const Segment& segment, std::uint32_t process) noexcept;
 
-// The wait status of a process of another node that note_lost_process() recorded. nullopt: only its
-// node is known to be lost.
-[[nodiscard]] std::optional<std::uint32_t> status_of_lost(const Segment& segment,
+// The end of a process of another node that note_lost_process() recorded. nullopt: only its node is
+// known to be lost.
+[[nodiscard]] std::optional<base::ProcessEnd> end_of_lost(const Segment& segment,
                                                           std::uint32_t process) noexcept;
 
-// "rank 7 on node 3 (10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for 10
+// "rank 7 (process 4711) on node 3 (10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for 10
 // s" and similar: the fate of a process that is_gone(), or that a command failed on.
 //   otherwise  the caller's reason why its node is gone, used if none is recorded
 [[nodiscard]] std::string fate_of_process(const Segment& segment,

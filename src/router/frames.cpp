@@ -42,8 +42,18 @@ Fault check(const CommandFrame& frame, JobShape shape) noexcept {
     return Fault::none;
 }
 
+ShortFrame dead_frame(std::uint32_t process, const base::ProcessEnd& end) noexcept {
+    return {FrameType::dead, end.state, 0, process,
+            end.wait_status | std::uint64_t{end.process_number} << 32U};
+}
+
+base::ProcessEnd end_in(const ShortFrame& dead) noexcept {
+    return {static_cast<std::uint32_t>(dead.token), static_cast<std::uint32_t>(dead.token >> 32U),
+            dead.state};
+}
+
 Fault check(const ShortFrame& frame, JobShape shape) noexcept {
-    if (frame.reserved != 0) return Fault::bad_reserved;
+    if (frame.state != 0 && frame.type != FrameType::dead) return Fault::bad_reserved;
     if (frame.type == FrameType::gone || frame.type == FrameType::watch) {
         if (frame.count != 0 || frame.token != 0) return Fault::bad_reserved;
         return frame.initiator < shape.nodes ? Fault::none : Fault::bad_node;
@@ -54,8 +64,11 @@ Fault check(const ShortFrame& frame, JobShape shape) noexcept {
         return frame.count != 0 && frame.count <= after_count_max ? Fault::none : Fault::bad_count;
     }
     if (frame.count != 0) return Fault::bad_reserved;
-    if (frame.type == FrameType::dead && frame.token > 0xffffffffU) return Fault::bad_code;
-    return Fault::none;
+    if (frame.type != FrameType::dead) return Fault::none;
+    const base::ProcessEnd end = end_in(frame);
+    const bool is_sound = end.state < base::ProcessEnd::states_at_end &&
+                          end.process_number <= base::ProcessEnd::process_number_max;
+    return is_sound ? Fault::none : Fault::bad_code;
 }
 
 Fault check(const LongFrame& frame, JobShape shape) noexcept {

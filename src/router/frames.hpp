@@ -13,6 +13,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/process_end.hpp"
 #include "memory/command.hpp"
 #include "router/counters.hpp"
 
@@ -68,13 +69,13 @@ struct CommandFrame {
 };
 
 // WIRE-112. END: commands token, token + 2, ... are in place.
-// WIRE-113. ASK, OVER: count is 0. DEAD: initiator is the process, token its wait status. GONE,
-// WATCH: initiator is the node, token is 0.
+// WIRE-113. ASK, OVER: count is 0. DEAD: initiator is the process, token its wait status + 2^32 *
+// its process number. GONE, WATCH: initiator is the node, token is 0.
 // WIRE-121. AFTER: the PUT that follows is placed if commands token, token + 2, ... are in place,
 // and refused otherwise.
 struct ShortFrame {
     FrameType type = FrameType::end;
-    std::uint8_t reserved = 0;
+    std::uint8_t state = 0;  // DEAD: base::ProcessEnd::state; otherwise 0
     std::uint16_t count = 0;
     std::uint32_t initiator = 0;
     std::uint64_t token = 0;
@@ -165,6 +166,10 @@ inline void write(std::byte* at, const PutFrame& frame) noexcept {
         frame.token, frame.target, frame.total};
     std::memcpy(at, words.data(), sizeof words);
 }
+
+// The frame for the end of a process, and its inverse for a frame that check() has accepted.
+[[nodiscard]] ShortFrame dead_frame(std::uint32_t process, const base::ProcessEnd& end) noexcept;
+[[nodiscard]] base::ProcessEnd end_in(const ShortFrame& dead) noexcept;
 
 // The limits of node and process numbers in a frame.
 struct JobShape {

@@ -43,22 +43,24 @@ Fault Losses::on_dead(const ShortFrame& frame) {
     if (in_.nodes.is_dead(frame.initiator)) return Fault::none;
     // The router's owner reports the deaths of this node's processes; no other node does.
     if (in_.nodes.is_mine(frame.initiator)) return Fault::forged;
-    on_death(frame.initiator, static_cast<std::uint32_t>(frame.token), false);
+    on_death(frame.initiator, end_in(frame), false);
     return Fault::none;
 }
 
-void Losses::on_death(std::uint32_t process, std::uint32_t wait_status, bool is_local) {
+void Losses::on_death(std::uint32_t process, const base::ProcessEnd& end, bool is_local) {
     if (!in_.nodes.note_dead(process)) return;
     in_.activity.note_move();
     ++in_.activity.counters().news;
     in_.own.end_all_of(process);
     cancel_work_of(process);
     in_.placer.drop_copies_of(process);
-    if (!is_local) in_.completions.on_process_dead(process, wait_status);
+    if (!is_local) in_.completions.on_process_dead(process, end);
     Note news;
-    news.type = FrameType::dead;
-    news.initiator = process;
-    news.token = wait_status;
+    const ShortFrame dead = dead_frame(process, end);
+    news.type = dead.type;
+    news.code_and_end = dead.state;
+    news.initiator = dead.initiator;
+    news.token = dead.token;
     pass_on(news);
 }
 

@@ -46,7 +46,7 @@ public:
 
     // Call when a process has died.
     //   is_local  true: the router's owner knows it already, so on_process_dead() is not called
-    void on_death(std::uint32_t process, std::uint32_t wait_status, bool is_local);
+    void on_death(std::uint32_t process, const base::ProcessEnd& end, bool is_local);
 
     // Another node reports that a process has died.
     [[nodiscard]] Fault on_dead(const ShortFrame& frame);

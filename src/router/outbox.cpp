@@ -68,7 +68,7 @@ bool Outbox::write_note(RouterPeer& to, const Note& note) {
         return send(RefusedFrame{note.type, note.code_and_end, 0, note.initiator, note.token,
                                  note.detail, note.bytes});
     }
-    return send(ShortFrame{note.type, 0, note.count, note.initiator, note.token});
+    return send(ShortFrame{note.type, note.code_and_end, note.count, note.initiator, note.token});
 }
 
 void Outbox::post(RouterPeer& to, const Note& note) {

@@ -69,7 +69,7 @@ struct Note {
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
     FrameType type = FrameType::end;
-    std::uint8_t code_and_end = 0;  // REFUSED: is_command
+    std::uint8_t code_and_end = 0;  // REFUSED: is_command; DEAD: state
     std::uint16_t count = 0;
     bool is_taken = false;
 };

@@ -117,8 +117,8 @@ void Router::watch(NodeId node, Time at_least_ns) {
     parts_->watch_list.watch_for_long(node, static_cast<std::uint32_t>(at_least_ns / scan_ns) + 2);
 }
 
-void Router::note_death(std::uint32_t process, std::uint32_t wait_status) {
-    parts_->losses.on_death(process, wait_status, true);
+void Router::note_death(std::uint32_t process, const base::ProcessEnd& end) {
+    parts_->losses.on_death(process, end, true);
 }
 
 void Router::on_settled(Ticket ticket, base::Code code, std::uint64_t value) {

@@ -94,9 +94,8 @@ public:
     // Notes that a process has died, left, or cannot be reached: fails the commands that it
     // initiated, and reports the death to all nodes. The process may be on another node if the
     // router's owner learnt of its death first.
-    //   wait_status  the reason; passed unchanged to Completions::on_process_dead() on the other
-    //                nodes
-    void note_death(std::uint32_t process, std::uint32_t wait_status);
+    //   end  how it ended; passed unchanged to Completions::on_process_dead() on the other nodes
+    void note_death(std::uint32_t process, const base::ProcessEnd& end);
 
     // Placement calls this when an access has settled, once for each ticket for which it returned
     // SettlementState::accepted.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/process_end.hpp"
 #include "base/status.hpp"
 #include "datagram/endpoint.hpp"
 #include "memory/command.hpp"
@@ -76,7 +77,7 @@ public:
     virtual void on_result(const CommandEnd& completion, std::span<const std::byte> result) = 0;
     // Called once for each loss that this router detected or another node reported, except for
     // deaths passed to Router::note_death().
-    virtual void on_process_dead(std::uint32_t process, std::uint32_t wait_status) = 0;
+    virtual void on_process_dead(std::uint32_t process, const base::ProcessEnd& end) = 0;
     virtual void on_node_dead(NodeId node) = 0;
     // Meeting `number` has ended on all nodes; `table` is the table or minima that it gathered, or
     // empty.

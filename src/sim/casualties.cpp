@@ -36,7 +36,7 @@ void Casualties::cut(NodeId a, NodeId b) {
     is_any_cut_ = true;
 }
 
-void Casualties::on_process_dead(NodeId node, std::uint32_t process, std::uint32_t wait_status) {
+void Casualties::on_process_dead(NodeId node, std::uint32_t process, const base::ProcessEnd& end) {
     judge_->note((std::uint64_t{node} << 40) ^ process);
     judge_->tell("node %u is notified of the death of process %u", node, process);
     if (process >= plan_->procs() || dead_[process] == 0) {
@@ -44,8 +44,8 @@ void Casualties::on_process_dead(NodeId node, std::uint32_t process, std::uint32
                             " is notified of the death of process " + std::to_string(process) +
                             ", which lives");
     }
-    if (wait_status != process + 1)
-        return judge_->fail("a notification of a death has a wrong wait status");
+    if (end != end_of(process))
+        return judge_->fail("a notification of a death reports another end of the process");
     if (heard_[node][process]++ != 0) {
         judge_->fail("node " + std::to_string(node) +
                      " is notified twice of the death of process " + std::to_string(process));

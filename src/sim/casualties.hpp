@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/process_end.hpp"
 #include "sim/judge.hpp"
 #include "sim/plan.hpp"
 
@@ -26,7 +27,15 @@ public:
     void cut(NodeId a, NodeId b);  // one of the two has severed the other
 
     // Judge what the router of a node reports.
-    void on_process_dead(NodeId node, std::uint32_t process, std::uint32_t wait_status);
+    void on_process_dead(NodeId node, std::uint32_t process, const base::ProcessEnd& end);
+
+    // The end that a simulated process reports, different for each process.
+    [[nodiscard]] static base::ProcessEnd end_of(std::uint32_t process) noexcept {
+        constexpr std::uint32_t first_number = 4711;
+        return {process + 1, first_number + process,
+                static_cast<std::uint8_t>(process % base::ProcessEnd::states_at_end)};
+    }
+
     void on_node_dead(NodeId node, NodeId dead);
 
     [[nodiscard]] bool is_dead(std::uint32_t process) const noexcept { return dead_[process] != 0; }

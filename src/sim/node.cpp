@@ -290,7 +290,8 @@ void Node::restart() {
     for (std::uint32_t process = common_.plan->first_process[self_];
          process < common_.plan->first_process[self_ + 1]; ++process) {
         // Processes that died stay dead; the new router reports them to the other nodes again.
-        if (common_.referee->is_dead(process)) router_->note_death(process, process + 1);
+        if (common_.referee->is_dead(process))
+            router_->note_death(process, Casualties::end_of(process));
     }
     wake_at(common_.agenda->now());
 }
@@ -299,7 +300,7 @@ void Node::kill(std::uint32_t process) {
     if (common_.referee->is_dead(process)) return;
     common_.referee->kill(process);
     router_->set_now(common_.agenda->now());
-    router_->note_death(process, process + 1);
+    router_->note_death(process, Casualties::end_of(process));
     wake_at(common_.agenda->now());
 }
 
@@ -469,8 +470,8 @@ void Node::on_result(const router::CommandEnd& completion, std::span<const std::
     common_.referee->on_result(self_, completion.initiator, completion.token, result);
 }
 
-void Node::on_process_dead(std::uint32_t process, std::uint32_t wait_status) {
-    common_.referee->on_process_dead(self_, process, wait_status);
+void Node::on_process_dead(std::uint32_t process, const base::ProcessEnd& end) {
+    common_.referee->on_process_dead(self_, process, end);
 }
 
 void Node::on_node_dead(NodeId node) {

@@ -95,7 +95,7 @@ public:
     void on_completion(const router::CommandEnd& completion) override;
     void on_result(const router::CommandEnd& completion,
                    std::span<const std::byte> result) override;
-    void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override;
+    void on_process_dead(std::uint32_t process, const base::ProcessEnd& end) override;
     void on_node_dead(NodeId node) override;
     void on_met(std::uint32_t number, std::span<const std::uint32_t> table) override;
 

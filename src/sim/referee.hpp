@@ -42,8 +42,8 @@ public:
                    std::uint64_t token,
                    std::span<const std::byte> result);
 
-    void on_process_dead(NodeId node, std::uint32_t process, std::uint32_t wait_status) {
-        casualties_.on_process_dead(node, process, wait_status);
+    void on_process_dead(NodeId node, std::uint32_t process, const base::ProcessEnd& end) {
+        casualties_.on_process_dead(node, process, end);
     }
 
     void on_node_dead(NodeId node, NodeId dead) { casualties_.on_node_dead(node, dead); }

@@ -239,6 +239,11 @@ void RandomJob::append_answer(std::vector<std::byte>& frames, Input& input) {
             frame.initiator = initiator;
             frame.count = static_cast<std::uint16_t>(input.below(4));
             frame.token = frame.type == FrameType::gone ? 0 : token;
+            if (frame.type == FrameType::dead) {
+                frame.count = 0;
+                frame.state = input.byte();
+                frame.token |= std::uint64_t{input.byte()} << (32U + input.below(25));
+            }
             return put(frames, frame, 0, input);
         }
         case 1: {

@@ -241,6 +241,27 @@ TEST(GatewayDeaths, other_nodes_are_notified_first_of_the_first_death) {
     EXPECT_NE(told.find("rank 3 "), std::string::npos) << told;
 }
 
+// A process of node 1 finds rank 3 gone and leaves because of that, before the agent has waited for
+// the dead process.
+TEST(GatewayDeaths, other_nodes_are_notified_of_how_a_process_ended_that_its_node_found_gone) {
+    JobOptions options;
+    options.counts = {2, 2};
+    Job job(options);
+    ASSERT_EQ(job.copy(0, job.memory(2, true).address, job.memory(0, false).address, 8), Code::ok);
+    const node::Segment& segment = job.segment(1);
+    segment.control().watcher_pid.store(1);
+    segment.slot(1).pid.store(4711);
+    node::mark_dead(segment, 1, node::unseen_status);
+    node::mark_dead(segment, 0, node::departed_status);
+    for (int polls = 0; polls < 20; ++polls) job.poll();
+    EXPECT_FALSE(node::is_lost(job.segment(0), 2));
+    node::mark_dead(segment, 1, 11);
+    job.poll_until([&] { return node::is_lost(job.segment(0), 2); });
+    const std::string told = node::first_fate(job.segment(0));
+    EXPECT_TRUE(told.starts_with("rank 3 (process 4711) on node 1 (")) << told;
+    EXPECT_TRUE(told.ends_with("was killed by signal 11 (SIGSEGV) without acp_finalize")) << told;
+}
+
 // The only process of a node closes the socket of its gateway and leaves the broken job before its
 // agent polls.
 TEST(GatewayDeaths, other_nodes_are_notified_first_of_the_cause_of_a_lost_socket) {

@@ -37,7 +37,7 @@ TEST(OwnGateway, a_loss_reported_by_the_agent_ends_its_commands_and_no_others) {
     job.stop_node(1);
     job.submit(0, {Operation::copy, 0, job.memory(1, false).address, job.memory(0, false).address,
                    8, 0, 0});
-    node::GatewayPort(job.segment(0)).publish_death(1, 9);
+    node::GatewayPort(job.segment(0)).publish_death(1, {9});
     job.poll_until([&] { return !job.process(0).ended.empty(); });
     EXPECT_EQ(job.process(0).ended.front().code, Code::peer);
     job.process(0).ended.clear();
@@ -94,7 +94,7 @@ TEST(OwnGateway, sends_the_wait_status_of_a_process_before_it_severs_its_node) {
         ASSERT_EQ(job.copy(0, job.memory(other, false).address, job.memory(0, false).address, 8),
                   Code::ok);
     }
-    node::GatewayPort(job.segment(1)).publish_death(2, 9);
+    node::GatewayPort(job.segment(1)).publish_death(2, {9});
     job.poll_until([&] { return node::is_lost(job.segment(0), 2); });
     const std::string told = node::fate_of_process(job.segment(0), 2);
     EXPECT_NE(told.find("was killed by signal 9"), std::string::npos) << told;
@@ -174,7 +174,7 @@ TEST_F(OwnMeetingsOfNodes, end_where_a_node_dies_after_it_has_sent_all_that_othe
         poll_node(1);
         poll_node(2);
     }
-    node::GatewayPort(job_.segment(0)).publish_death(1, 9);
+    node::GatewayPort(job_.segment(0)).publish_death(1, {9});
     for (int polls = 0; polls < 100 && !is_released(0, 2); ++polls) poll_node(0);
     EXPECT_TRUE(is_released(0, 2)) << "what node 1 had sent lay in the sockets";
 }

@@ -459,7 +459,7 @@ TEST_F(GmaOwnLinkTest, a_failure_between_nodes_names_ranks_and_nodes) {
 }
 
 TEST_F(GmaOwnLinkTest, a_peer_that_died_is_named_with_its_fate) {
-    node::GatewayPort(segment_).publish_death(2, 9);
+    node::GatewayPort(segment_).publish_death(2, {9});
     link_->code_ = Code::peer;
     link_->process_ = 2;
     const Handle handle = issue();

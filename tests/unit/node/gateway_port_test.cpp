@@ -147,7 +147,7 @@ TEST_F(NodesTest, a_death_ends_a_gathering_for_those_that_wait) {
         while (Barrier::arrivals(segments_[0]).load(std::memory_order_acquire) < 2) {
             std::this_thread::yield();
         }
-        port.publish_death(4, 9);
+        port.publish_death(4, {9});
     });
     std::vector<std::thread> threads;
     for (std::uint32_t process = 0; process < 2; ++process) {
@@ -180,7 +180,7 @@ TEST_F(NodesTest, a_death_on_another_node_ends_the_meetings_here_with_its_name_a
         while (Barrier::arrivals(segments_[2]).load(std::memory_order_acquire) < 2) {
             std::this_thread::yield();
         }
-        port.publish_death(1, 9);
+        port.publish_death(1, {9});
     });
     std::vector<std::thread> threads;
     for (std::uint32_t process = 3; process < 5; ++process) {

@@ -21,8 +21,8 @@ using test::make_nodes;
 TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
     const std::vector<Segment> segments = make_nodes({2, 3, 2});
     const Segment& here = segments[0];
-    EXPECT_TRUE(note_lost_process(here, 3, 9));
-    EXPECT_FALSE(note_lost_process(here, 3, 0)) << "known already";
+    EXPECT_TRUE(note_lost_process(here, 3, {9}));
+    EXPECT_FALSE(note_lost_process(here, 3, {0})) << "known already";
     EXPECT_TRUE(note_lost_node(here, 2, {NodeFate::unreachable}));
     EXPECT_FALSE(note_lost_node(here, 2, {NodeFate::silent}));
     for (std::uint32_t process = 0; process < 7; ++process) {
@@ -30,7 +30,7 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
     }
     EXPECT_TRUE(is_node_lost(here, 2));
     EXPECT_FALSE(is_node_lost(here, 1));
-    EXPECT_FALSE(note_lost_process(here, 7, 9)) << "one past the last";
+    EXPECT_FALSE(note_lost_process(here, 7, {9})) << "one past the last";
     EXPECT_FALSE(note_lost_node(here, 3, {NodeFate::told}));
     EXPECT_EQ(fate_of_process(here, 3),
               "rank 3 on node 1 (10.0.0.1) was killed by signal 9 (SIGKILL)");
@@ -51,7 +51,11 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
               "ACP_PEER_TIMEOUT (UDP to "
               "10.0.0.1:4711; its machine may be down, its agent or a rank that is its own "
               "gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun to drop it)");
-    EXPECT_EQ(told_loss(here, 2), "");
+    EXPECT_TRUE(note_lost_process(here, 2, {0, 4711, static_cast<std::uint8_t>(SlotState::joined)}));
+    EXPECT_EQ(fate_of_process(here, 2),
+              "rank 2 (process 4711) on node 1 (10.0.0.1) exited with code 0 without acp_finalize");
+    EXPECT_EQ(end_of_lost(here, 2).value_or(base::ProcessEnd{}).process_number, 4711U);
+    EXPECT_EQ(told_loss(here, 3), "");
     EXPECT_FALSE(is_lost(segments[1], 3)) << "each node gets the loss from its own gateway";
 }
 
@@ -86,7 +90,7 @@ TEST(LossTest, a_process_is_gone_when_it_is_dead_here_or_lost_elsewhere) {
     const std::vector<Segment> segments = make_nodes({2, 3, 2});
     const Segment& here = segments[1];
     mark_dead(here, 1, 9);
-    EXPECT_TRUE(note_lost_process(here, 1, 9));
+    EXPECT_TRUE(note_lost_process(here, 1, {9}));
     EXPECT_TRUE(note_lost_node(here, 2, {NodeFate::silent}));
     for (std::uint32_t process = 0; process < 7; ++process)
         EXPECT_EQ(is_gone(here, process), process == 1 || process == 3 || process >= 5) << process;
@@ -106,7 +110,7 @@ TEST(LossTest, two_writers_record_every_loss_and_no_other) {
             while (ready.load() < 2) std::this_thread::yield();
             for (std::uint32_t i = 0; i < far; ++i) {
                 const std::uint32_t process = 1 + (writer == 0 ? i : far - 1 - i);
-                if (note_lost_process(here, process, 9)) ++news[writer];
+                if (note_lost_process(here, process, {9})) ++news[writer];
             }
         };
         std::thread other(write, 1);
@@ -164,7 +168,7 @@ TEST(LossTest, a_node_lost_on_one_of_several_rails_is_reported_with_rail_and_add
 TEST(LossTest, the_first_sixteen_are_described_and_later_ones_are_only_gone) {
     const std::vector<Segment> segments = make_nodes({1, 40});
     for (std::uint32_t i = 0; i <= losses_told; ++i) {
-        EXPECT_TRUE(note_lost_process(segments[0], 1 + i, i << 8U));
+        EXPECT_TRUE(note_lost_process(segments[0], 1 + i, {i << 8U}));
     }
     EXPECT_EQ(fate_of_process(segments[0], losses_told),
               "rank 16 on node 1 (10.0.0.1) exited with code 15");
@@ -179,10 +183,10 @@ TEST(LossTest, the_first_sixteen_are_described_and_later_ones_are_only_gone) {
 TEST(LossTest, the_first_loss_is_reported_first_on_any_node) {
     const std::vector<Segment> segments = make_nodes({2, 2});
     mark_dead(segments[0], 1, 9);
-    EXPECT_TRUE(note_lost_process(segments[0], 2, 9));
+    EXPECT_TRUE(note_lost_process(segments[0], 2, {9}));
     count_loss(segments[0]);
     EXPECT_EQ(first_fate(segments[0]).find("rank 1 (process "), 0U);
-    EXPECT_TRUE(note_lost_process(segments[1], 0, 9));
+    EXPECT_TRUE(note_lost_process(segments[1], 0, {9}));
     count_loss(segments[1]);
     mark_dead(segments[1], 1, 9);
     EXPECT_EQ(first_fate(segments[1]).find("rank 0 on node 0 "), 0U);

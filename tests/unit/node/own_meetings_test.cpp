@@ -146,7 +146,7 @@ TEST_F(OwnMeetingsTest, the_rail_that_lost_a_node_is_reported) {
 TEST_F(OwnMeetingsTest, a_slightly_later_report_of_the_agent_is_the_reason) {
     begin();
     meetings_.fail(1, {NodeFate::told});
-    GatewayPort(segments_[0]).publish_death(1, 9);
+    GatewayPort(segments_[0]).publish_death(1, {9});
     const auto status = end();
     EXPECT_EQ(status.code(), base::Code::peer);
     EXPECT_NE(status.message().find("was killed by signal 9"), std::string::npos)
@@ -155,13 +155,13 @@ TEST_F(OwnMeetingsTest, a_slightly_later_report_of_the_agent_is_the_reason) {
 
 TEST_F(OwnMeetingsTest, a_death_ends_the_wait) {
     begin();
-    GatewayPort(segments_[0]).publish_death(1, 9);
+    GatewayPort(segments_[0]).publish_death(1, {9});
     EXPECT_EQ(end().code(), base::Code::peer);
 }
 
 TEST_F(OwnMeetingsTest, a_death_reported_before_the_end_of_an_earlier_meeting_does_not_fail_it) {
     begin();
-    GatewayPort(segments_[0]).publish_death(1, 9);
+    GatewayPort(segments_[0]).publish_death(1, {9});
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // lint: sleep is the subject
     meetings_.finish(*brought_);
     EXPECT_TRUE(end().is_ok());

@@ -62,9 +62,10 @@ TEST(RouterFailureTest, notifies_no_node_of_one_that_has_left) {
 }
 
 // ORD-24, ORD-25
-TEST(RouterFailureTest, notifies_every_node_of_a_dead_process_and_its_wait_status_once) {
+TEST(RouterFailureTest, notifies_every_node_once_of_a_dead_process_and_its_end) {
     FakeJob job({2, 1, 3, 1, 1, 1});
-    job.node_of(4).router.note_death(4, 139);
+    const base::ProcessEnd end{139, base::ProcessEnd::process_number_max, 2};
+    job.node_of(4).router.note_death(4, end);
     ASSERT_TRUE(job.run());
     for (NodeId node = 0; node < 6; ++node) {
         const auto& dead = job.nodes[node]->ends.dead;
@@ -74,7 +75,7 @@ TEST(RouterFailureTest, notifies_every_node_of_a_dead_process_and_its_wait_statu
             continue;
         }
         ASSERT_EQ(dead.size(), 1U) << node;
-        EXPECT_EQ(dead[0], std::make_pair(4U, 139U));
+        EXPECT_EQ(dead[0], std::make_pair(4U, end));
     }
 }
 
@@ -82,7 +83,7 @@ TEST(RouterFailureTest, notifies_every_node_of_a_dead_process_and_its_wait_statu
 TEST(RouterFailureTest, still_accesses_memory_of_a_dead_process_whose_node_lives) {
     FakeJob job({1, 2, 1});
     ASSERT_TRUE(job.run());
-    job.node_of(1).router.note_death(1, 9);
+    job.node_of(1).router.note_death(1, {9});
     ASSERT_TRUE(job.run());
     job.at<std::uint64_t>(job.shared(0)) = 77;
     ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
@@ -104,7 +105,7 @@ TEST(RouterFailureTest, places_a_piece_that_comes_for_a_process_already_dead) {
     FakeJob job({1, 1});
     job.at<std::uint64_t>(job.shared(0)) = 77;
     ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
-    job.node_of(1).router.note_death(1, 9);
+    job.node_of(1).router.note_death(1, {9});
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 1U);
     EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::ok);
@@ -115,7 +116,7 @@ TEST(RouterFailureTest, completes_the_commands_of_a_dead_initiator_too) {
     FakeJob job({1, 1});
     ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 40'000));
     ASSERT_TRUE(job.add(0, 4, job.shared(0), job.shared(1), 1));
-    job.node_of(0).router.note_death(0, 9);
+    job.node_of(0).router.note_death(0, {9});
     EXPECT_EQ(job.nodes[0]->router.outstanding(), 0U);
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.nodes[0]->ends.ended.size(), 2U);
@@ -133,7 +134,7 @@ TEST(RouterFailureTest, starts_no_work_for_an_initiator_that_is_known_to_be_dead
         ASSERT_TRUE(job.add(0, 4, job.shared(0), job.shared(1), 1));
         (void)job.nodes[0]->router.poll(job.now);
         (void)job.network.step();
-        job.nodes[0]->router.note_death(0, 9);
+        job.nodes[0]->router.note_death(0, {9});
         for (int i = 0; i < 1'000 && job.nodes[1]->ends.dead.empty(); ++i) (void)job.step();
         ASSERT_EQ(job.nodes[1]->ends.dead.size(), 1U);
         const std::uint64_t runs = other.counters().runs + job.nodes[1]->memory.runs();

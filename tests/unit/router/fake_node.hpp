@@ -261,8 +261,8 @@ public:
                              std::vector<std::byte>(result.begin(), result.end()));
     }
 
-    void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {
-        dead.emplace_back(process, wait_status);
+    void on_process_dead(std::uint32_t process, const base::ProcessEnd& end) override {
+        dead.emplace_back(process, end);
     }
 
     void on_node_dead(NodeId node) override { dead_nodes.push_back(node); }
@@ -274,7 +274,7 @@ public:
     std::function<void(const CommandEnd&)> observe;
     std::vector<CommandEnd> ended;
     std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> results;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> dead;
+    std::vector<std::pair<std::uint32_t, base::ProcessEnd>> dead;
     std::vector<NodeId> dead_nodes;
     std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>> met;
     std::uint32_t calls = 0;

@@ -173,9 +173,9 @@ TEST(FramesTest, refuses_short_frames_out_of_range) {
     EXPECT_EQ(fault_of(frame), Fault::bad_count);
     frame.count = 1;
     EXPECT_EQ(fault_of(frame), Fault::none);
-    frame.reserved = 1;
+    frame.state = 1;
     EXPECT_EQ(fault_of(frame), Fault::bad_reserved);
-    frame.reserved = 0;
+    frame.state = 0;
     frame.initiator = 10;
     EXPECT_EQ(fault_of(frame), Fault::bad_process);
     for (const FrameType type : {FrameType::ask, FrameType::over, FrameType::dead}) {
@@ -187,7 +187,16 @@ TEST(FramesTest, refuses_short_frames_out_of_range) {
     }
     ShortFrame dead;
     dead.type = FrameType::dead;
-    dead.token = 1ULL << 32;
+    constexpr std::uint64_t greatest_number = base::ProcessEnd::process_number_max;
+    dead.token = greatest_number << 32U | 0xffffffffU;
+    dead.state = base::ProcessEnd::states_at_end - 1;
+    EXPECT_EQ(fault_of(dead), Fault::none);
+    dead.token = (greatest_number + 1) << 32U;
+    EXPECT_EQ(fault_of(dead), Fault::bad_code);
+    dead.token = ~std::uint64_t{0};
+    EXPECT_EQ(fault_of(dead), Fault::bad_code);
+    dead.token = 9;
+    dead.state = base::ProcessEnd::states_at_end;
     EXPECT_EQ(fault_of(dead), Fault::bad_code);
     for (const FrameType type : {FrameType::gone, FrameType::watch}) {
         ShortFrame of_node;

@@ -206,7 +206,7 @@ private:
                 const std::uint32_t victim = any_process();
                 if (!is_alive_[victim]) return;
                 is_alive_[victim] = false;
-                job_.node_of(victim).router.note_death(victim, 9);
+                job_.node_of(victim).router.note_death(victim, {9});
                 return;
             }
             case 1: {
