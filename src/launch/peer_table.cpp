@@ -2,6 +2,8 @@
 // Converts addresses to text and bytes, and back.
 #include "launch/peer_table.hpp"
 
+#include <algorithm>
+
 namespace acp::launch {
 
 using base::Code;
@@ -29,7 +31,28 @@ bool take_address(std::string_view& bytes, os::SocketAddress& address) {
     return true;
 }
 
+bool is_printable(char c) noexcept {
+    return c > ' ' && c <= '~';
+}
+
+// Removes a host name and its length from the front; false when it is incomplete or invalid.
+bool take_host(std::string_view& bytes, std::string& host) {
+    if (bytes.empty()) return false;
+    const std::size_t length = static_cast<std::uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    if (length > host_name_bytes_max || length > bytes.size()) return false;
+    host = bytes.substr(0, length);
+    bytes.remove_prefix(length);
+    return std::all_of(host.begin(), host.end(), is_printable);
+}
+
 }  // namespace
+
+std::string sent_host_name(std::string_view host) {
+    std::string sent(host.substr(0, host_name_bytes_max));
+    std::erase_if(sent, [](char c) { return !is_printable(c); });
+    return sent;
+}
 
 std::string addresses_text(std::span<const os::SocketAddress> addresses) {
     std::string text;
@@ -70,6 +93,8 @@ std::string to_bytes(const GatewayTable& table) {
     for (const GatewayRow& row : table) {
         bytes += static_cast<char>(row.addresses.size());
         bytes += static_cast<char>(row.left_out);
+        bytes += static_cast<char>(row.host.size());
+        bytes += row.host;
         for (const os::SocketAddress& address : row.addresses) {
             bytes += static_cast<char>(address.family);
             bytes += static_cast<char>(address.port & 0xffU);
@@ -93,6 +118,7 @@ Result<GatewayTable> peer_table_from(std::string_view bytes, std::uint32_t nodes
             row.left_out = static_cast<std::uint8_t>(bytes[1]);
             row.addresses.resize(count);
             bytes.remove_prefix(head_bytes);
+            is_whole = take_host(bytes, row.host);
         }
         for (os::SocketAddress& address : row.addresses)
             is_whole = is_whole && take_address(bytes, address);

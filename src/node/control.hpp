@@ -252,11 +252,11 @@ enum class LossKind : std::uint32_t { not_told_yet = 0, process = 1, node = 2 };
 // A record of a loss on another node (node/loss.hpp). Writer: the thread that claimed it by
 // ControlBlock::losses_begun.
 struct Loss {
-    SharedU32 kind;   // LossKind; stored last
-    SharedU32 index;  // index of the process or node
-    SharedU32 why;    // wait status, or NodeFate
-    SharedU32 rail;   // loss of a node: NodeLoss::rail
-    SharedU32 bytes;  // loss of a node: NodeLoss::bytes
+    SharedU32 kind;            // LossKind; stored last
+    SharedU32 index;           // index of the process or node
+    SharedU32 why;             // wait status, or NodeFate
+    SharedU32 rail;            // loss of a node: NodeLoss::rail
+    SharedU32 bytes;           // loss of a node: NodeLoss::bytes
     SharedU32 process_number;  // loss of a process: base::ProcessEnd::process_number
     SharedU32 state;           // loss of a process: base::ProcessEnd::state
 };

@@ -224,8 +224,9 @@ bool note_lost_process(const Segment& segment,
 }
 
 bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) noexcept {
-    return node < segment.shape().nodes && note(segment, segment.lost_nodes(), LossKind::node, node,
-                                                {static_cast<std::uint32_t>(why.fate), why.rail, why.bytes, 0, 0});
+    return node < segment.shape().nodes &&
+           note(segment, segment.lost_nodes(), LossKind::node, node,
+                {static_cast<std::uint32_t>(why.fate), why.rail, why.bytes, 0, 0});
 }
 
 bool is_node_lost(const Segment& segment, std::uint32_t node) noexcept {
@@ -261,8 +262,10 @@ bool first_loss_is_finished(const Segment& segment) noexcept {
 std::string node_name(const Segment& segment, std::uint32_t node) {
     std::string text = "node " + std::to_string(node);
     std::array<NodeAddress, node_addresses_max> addresses;
-    if (NodeTable(segment).addresses(node, addresses) != 0) {
-        text += " (" + text_of(addresses[0], false) + ")";
+    const NodeTable table(segment);
+    const std::string host(table.host(node));
+    if (table.addresses(node, addresses) != 0) {
+        text += " (" + (host.empty() ? host : host + ", ") + text_of(addresses[0], false) + ")";
     }
     return text;
 }

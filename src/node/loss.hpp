@@ -61,7 +61,7 @@ bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) no
 [[nodiscard]] std::optional<base::ProcessEnd> end_of_lost(const Segment& segment,
                                                           std::uint32_t process) noexcept;
 
-// "rank 7 (process 4711) on node 3 (10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for 10
+// "rank 7 (process 4711) on node 3 (alpha, 10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for 10
 // s" and similar: the fate of a process that is_gone(), or that a command failed on.
 //   otherwise  the caller's reason why its node is gone, used if none is recorded
 [[nodiscard]] std::string fate_of_process(const Segment& segment,
@@ -76,7 +76,7 @@ bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) no
 // there are fewer.
 [[nodiscard]] std::string told_loss(const Segment& segment, std::uint32_t index);
 
-// "node 3 (10.0.0.4)"
+// "node 3 (alpha, 10.0.0.4)"; without the host name or the address where these are unknown
 [[nodiscard]] std::string node_name(const Segment& segment, std::uint32_t node);
 
 }  // namespace acp::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of 48 bytes: two addresses in the row, further ones in the pool behind the rows.
+// Rows of 112 bytes: the host's name and two addresses in the row, further ones in the pool behind the rows.
 #include "node/node_table.hpp"
 
 #include <algorithm>
@@ -25,6 +25,7 @@ struct NodeTable::Row {
     std::uint8_t reserved0;
     std::uint16_t ports[addresses_in_row];
     std::uint8_t ips[addresses_in_row][16];
+    char host[host_name_bytes_max];  // ends at the first zero byte, or fills the field
 };
 
 std::uint64_t NodeTable::bytes(std::uint32_t nodes) noexcept {
@@ -32,7 +33,7 @@ std::uint64_t NodeTable::bytes(std::uint32_t nodes) noexcept {
 }
 
 std::uint64_t NodeTable::used_bytes(std::uint32_t nodes, std::uint32_t addresses) noexcept {
-    static_assert(sizeof(Row) == 48 && sizeof(NodeAddress) == 20);
+    static_assert(sizeof(Row) == 112 && sizeof(NodeAddress) == 20);
     const std::uint64_t pooled = addresses > addresses_in_row ? addresses - addresses_in_row : 0;
     return nodes * (sizeof(Row) + pooled * sizeof(NodeAddress));
 }
@@ -49,7 +50,8 @@ NodeAddress& NodeTable::pooled(std::uint32_t index) const noexcept {
 base::Status NodeTable::set(std::uint32_t node,
                             std::uint32_t first_process,
                             std::span<const NodeAddress> addresses,
-                            std::uint8_t left_out) {
+                            std::uint8_t left_out,
+                            std::string_view host) {
     const Shape& shape = segment_->shape();
     const std::uint32_t before = node == 0 ? 0 : row(node - 1).first_process;
     if (node >= shape.nodes || first_process >= shape.procs ||
@@ -75,6 +77,8 @@ base::Status NodeTable::set(std::uint32_t node,
     own.count = static_cast<std::uint8_t>(addresses.size());
     own.families = 0;
     own.left_out = left_out;
+    std::memset(own.host, 0, sizeof own.host);
+    host.copy(own.host, sizeof own.host);
     own.pooled_at = pool_end.load(std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < addresses.size(); ++i) {
         if (i >= addresses_in_row) {
@@ -136,6 +140,12 @@ std::uint32_t NodeTable::addresses(std::uint32_t node,
 
 std::uint32_t NodeTable::left_out(std::uint32_t node) const noexcept {
     return segment_->shape().nodes == 1 ? 0 : row(node).left_out;
+}
+
+std::string_view NodeTable::host(std::uint32_t node) const noexcept {
+    if (segment_->shape().nodes == 1) return {};
+    const std::string_view field(row(node).host, host_name_bytes_max);
+    return field.substr(0, field.find('\0'));
 }
 
 std::string text_of(const NodeAddress& address, bool has_port) {

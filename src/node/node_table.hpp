@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of each node, and the addresses of the nodes' gateways: a part of the node segment,
-// 48 bytes per node, with a pool behind it for nodes of more than two addresses. The agent fills it
+// The processes of each node, the name of its host, and the addresses of the nodes' gateways: a part
+// of the node segment, 112 bytes per node, with a pool behind it for nodes of more than two addresses. The agent fills it
 // before it starts a process; from then on it is constant. A job of one node has no table: the
 // answers follow from its shape. Knows no socket: an address is its bytes. Any thread may read.
 // Tests: tests/unit/node/node_table_test.cpp.
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/status.hpp"
 
@@ -27,6 +28,7 @@ struct NodeAddress {
 };
 
 inline constexpr std::uint32_t node_addresses_max = 8;
+inline constexpr std::uint32_t host_name_bytes_max = 64;
 
 class NodeTable {
 public:
@@ -43,11 +45,14 @@ public:
     //   first_process  increases with the node; node 0 begins with 0
     //   addresses      1 .. node_addresses_max
     //   left_out       how many addresses of the node's machine are not among them for want of room
+    //   host           name of its host, of which the first host_name_bytes_max bytes are kept;
+    //                  empty: unknown
     // Errors: argument (out of order, too many addresses, an address of unknown family).
     base::Status set(std::uint32_t node,
                      std::uint32_t first_process,
                      std::span<const NodeAddress> addresses,
-                     std::uint8_t left_out = 0);
+                     std::uint8_t left_out = 0,
+                     std::string_view host = {});
 
     [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const noexcept;  // process < procs
 
@@ -59,6 +64,9 @@ public:
         std::uint32_t node, std::span<NodeAddress, node_addresses_max> into) const noexcept;
 
     [[nodiscard]] std::uint32_t left_out(std::uint32_t node) const noexcept;
+
+    // Empty: unknown, or the job has one node.
+    [[nodiscard]] std::string_view host(std::uint32_t node) const noexcept;
 
 private:
     struct Row;

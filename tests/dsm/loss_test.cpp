@@ -33,7 +33,8 @@ TEST(DsmLoss, a_touch_of_a_page_whose_home_is_lost_ends_the_rank_with_a_sentence
         says("acp: rank 0 on ");
         says(is_block ? ": shared pages 48 to 63 cannot be fetched from their home, node 1"
                       : ": shared page 48 cannot be fetched from its home, node 1");
-        says("rank 1 on node 1");
+        says("rank 1 (process ");
+        says(") on node 1 (");
         says("was killed by signal 9");
         says("acp_prefetch_dsm returns an error");
         says("no other node has the bytes");

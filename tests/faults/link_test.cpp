@@ -4,12 +4,14 @@
 // (support/joined_networks.hpp), reached by a replacement of ssh; without root the tests are
 // skipped, with the reason.
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <gtest/gtest.h>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include "faults/fault_job.hpp"
@@ -76,6 +78,12 @@ protected:
             steps.push_back(fault.board().ranks[rank].steps.load(std::memory_order_relaxed));
         }
         return steps;
+    }
+
+    static std::string own_host() {
+        std::array<char, 65> name{};
+        EXPECT_EQ(gethostname(name.data(), name.size() - 1), 0);
+        return name.data();
     }
 
     // Waits until each rank has made more steps. Returns the duration of the last one.
@@ -220,7 +228,7 @@ TEST_P(LinkTest, pulled_for_good_ends_all_waits_in_time_and_leaves_nothing) {
             // The other side.
             const int lost = rank < GetParam() ? 1 : 0;
             const std::string message = fault.board().ranks[rank].message;
-            const std::string node = "on node " + std::to_string(lost) + " (" +
+            const std::string node = "on node " + std::to_string(lost) + " (" + own_host() + ", " +
                                      JoinedNetworks::addresses[static_cast<std::size_t>(lost)] +
                                      "), which has not answered for the 3 s of ACP_PEER_TIMEOUT";
             EXPECT_NE(message.find("rank "), std::string::npos) << message;

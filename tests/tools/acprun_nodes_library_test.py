@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs that use ACP, on several nodes: joining, meeting and leaving, and what a death on another node does."""
 import os
+import re
 import signal
+import socket
 import tempfile
 import time
 import unittest
 
 from support import RANK, SSH_STUB, ToolTest, acprun, main, port_of, sockets_of, state_of
 
+HOST = re.escape(socket.gethostname())
 WAYS = (("--nodes", "4"), ("--nodes", "2"), ("--hosts", "a:2,b:2", "--ssh", SSH_STUB))
 
 
@@ -39,10 +42,14 @@ class Library(ToolTest):
                          "print=on", "pause")
         lines = [line for line in job.read_lines(6)]
         self.assertEqual(lines[:3], ["on\n"] * 3)
-        for line in lines[3:]:
-            self.assertRegex(line, r"sync: .*rank 2 on node 2 \(127.0.1.3\) was killed by signal 9")
         job.send(signal.SIGTERM)
-        self.assertEqual(job.finish()[0], 137)
+        code, _, error = job.finish()
+        self.assertEqual(code, 137)
+        found = re.search(rf"rank 2 \(process (\d+) on {HOST}, node 2\) was killed by signal 9", error)
+        self.assertTrue(found, error)
+        for line in lines[3:]:
+            self.assertRegex(line, rf"sync: .*rank 2 \(process {found[1]}\) on node 2 \({HOST}, 127\.0\.1\.3\) was "
+                                   r"killed by signal 9 \(SIGKILL\) without acp_finalize")
 
     def test_ranks_that_are_their_own_gateways_keep_to_the_range_of_ports(self):
         job = self.start("--nodes", "2", RANK, "init", "print=ready", "pause", env={"ACP_PORTS": "29482-29485"})
@@ -100,14 +107,14 @@ class Library(ToolTest):
 
     def test_ranks_of_other_nodes_get_an_error_for_a_rank_that_never_joins(self):
         result = acprun("-n", "2", "--nodes", "2", "--on-failure=continue", RANK, "1:exit=0", "init", "exit=7")
-        self.assertRegex(result.stdout.decode(), r"\Ainit: .*rank 1 on node 1")
+        self.assertRegex(result.stdout.decode(), r"\Ainit: .*rank 1 \(process \d+\) on node 1 ")
         self.assertEqual(result.returncode, 7)
 
     def test_a_rank_that_closed_its_own_socket_blames_itself(self):
         result = acprun("-n", "2", "--nodes", "2", RANK, "init", "sync", "1:close-files", "1:get=0", "sync", "finalize")
         self.assertRegex(result.stdout.decode(), r"get: .*acp_copy by rank 1 .*rank 0 is on node 0 .*cannot be reached, for this "
                                                  r"process has closed the descriptor of its own UDP socket")
-        self.assertRegex(result.stdout.decode(), r"sync: .*rank 1 on node 1 .*has closed the descriptor of its own UDP socket")
+        self.assertRegex(result.stdout.decode(), r"sync: .*rank 1 \(process \d+\) on node 1 .*has closed the descriptor of its own UDP socket")
 
     def test_a_rank_that_closed_its_socket_on_the_node_opens_another(self):
         result = acprun("-n", "3", RANK, "init", "sync", "1:close-files", "1:get=0", "2:get=1", "sync", "finalize",

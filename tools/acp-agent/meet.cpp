@@ -3,6 +3,7 @@
 // this node's gateway listens, receives the other nodes' addresses, and ends only after all ranks
 // of the job have ended, since they may still access this node.
 #include "os/interfaces.hpp"
+#include "os/process.hpp"
 
 #include "agent.hpp"
 #include "launch/interface_list.hpp"
@@ -28,6 +29,7 @@ Status Agent::open_network(std::span<const os::SocketAddress> addresses) {
     auto network = Network::open(segment_, plan_, config_, std::move(key_), addresses);
     if (!network.is_ok()) return std::move(network).failure();
     network_ = std::move(network).value();
+    channel_.send("host " + launch::sent_host_name(os::host_name()));
     channel_.send("listening " + launch::addresses_text(network_->addresses()));
     return {};
 }

@@ -94,10 +94,9 @@ Status Network::set_peers(const launch::GatewayTable& peers) {
             known.push_back(std::bit_cast<node::NodeAddress>(address));
         }
         rows.push_back(std::move(row));
-        if (auto status = table.set(node, first_process_[node], known, peers[node].left_out);
-            !status.is_ok()) {
-            return status;
-        }
+        auto status =
+            table.set(node, first_process_[node], known, peers[node].left_out, peers[node].host);
+        if (!status.is_ok()) return status;
     }
     return gateway_->set_peers(std::move(rows));
 }

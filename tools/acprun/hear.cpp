@@ -47,6 +47,8 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.agent_pid = base::parse_unsigned(rest).value_or(0);
     } else if (word == "interfaces") {
         hear_interfaces(node, rest);
+    } else if (word == "host") {
+        agent.gateway.host = launch::sent_host_name(rest);
     } else if (word == "listening") {
         agent.gateway.addresses = launch::addresses_from(rest);
     } else if (word == "done") {

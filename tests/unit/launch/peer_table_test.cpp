@@ -14,8 +14,10 @@ os::SocketAddress parsed(const char* text) {
 }
 
 GatewayTable small_table() {
-    return {{{parsed("127.0.1.1:4711")}, 0},
-            {{parsed("[2001:db8::7]:65535"), parsed("10.0.0.7:1"), parsed("10.0.0.8:256")}, 3}};
+    return {{{parsed("127.0.1.1:4711")}, 0, ""},
+            {{parsed("[2001:db8::7]:65535"), parsed("10.0.0.7:1"), parsed("10.0.0.8:256")},
+             3,
+             "alpha"}};
 }
 
 TEST(PeerTableTest, addresses_without_ports_are_read) {
@@ -50,7 +52,7 @@ TEST(PeerTableTest, the_table_arrives_as_it_was_sent) {
     const auto arrived = peer_table_from(to_bytes(sent), 2);
     ASSERT_TRUE(arrived.is_ok()) << arrived.failure().message();
     EXPECT_EQ(arrived.value(), sent);
-    EXPECT_EQ(to_bytes({{{parsed("127.0.1.1:4711")}, 0}}).size(), 9U);
+    EXPECT_EQ(to_bytes({{{parsed("127.0.1.1:4711")}, 0, ""}}).size(), 10U);
 }
 
 TEST(PeerTableTest, a_table_cut_off_anywhere_is_refused) {
@@ -65,8 +67,21 @@ TEST(PeerTableTest, a_table_of_other_shape_is_refused) {
     EXPECT_FALSE(peer_table_from(whole, 1).is_ok());
     EXPECT_FALSE(peer_table_from(whole, 3).is_ok());
     EXPECT_FALSE(peer_table_from(whole + '\0', 3).is_ok());  // a node without addresses
-    EXPECT_FALSE(peer_table_from(std::string("\x01\0\x05\0\0\0\0\0\0", 9), 1).is_ok());  // family 5
-    EXPECT_FALSE(peer_table_from(std::string("\x09\0", 2) + whole, 3).is_ok());
+    EXPECT_FALSE(
+        peer_table_from(std::string("\x01\0\0\x05\0\0\0\0\0\0", 10), 1).is_ok());  // family 5
+    EXPECT_FALSE(peer_table_from(std::string("\x09\0\0", 3) + whole, 3).is_ok());
+}
+
+TEST(PeerTableTest, a_host_name_of_64_printable_bytes_is_taken_and_no_other) {
+    const auto is_taken = [](const std::string& host) {
+        return peer_table_from(to_bytes({{{parsed("127.0.1.1:4711")}, 0, host}}), 1).is_ok();
+    };
+    EXPECT_TRUE(is_taken(std::string(host_name_bytes_max, 'h')));
+    EXPECT_FALSE(is_taken(std::string(host_name_bytes_max + 1, 'h')));
+    EXPECT_FALSE(is_taken("al\npha"));
+    EXPECT_FALSE(is_taken(std::string("al\0pha", 6)));
+    EXPECT_EQ(sent_host_name(std::string(70, 'h') + "\n").size(), host_name_bytes_max);
+    EXPECT_EQ(sent_host_name("al pha\033[1m"), "alpha[1m");
 }
 
 }  // namespace

@@ -51,12 +51,27 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
               "ACP_PEER_TIMEOUT (UDP to "
               "10.0.0.1:4711; its machine may be down, its agent or a rank that is its own "
               "gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun to drop it)");
-    EXPECT_TRUE(note_lost_process(here, 2, {0, 4711, static_cast<std::uint8_t>(SlotState::joined)}));
+    EXPECT_TRUE(
+        note_lost_process(here, 2, {0, 4711, static_cast<std::uint8_t>(SlotState::joined)}));
     EXPECT_EQ(fate_of_process(here, 2),
               "rank 2 (process 4711) on node 1 (10.0.0.1) exited with code 0 without acp_finalize");
     EXPECT_EQ(end_of_lost(here, 2).value_or(base::ProcessEnd{}).process_number, 4711U);
     EXPECT_EQ(told_loss(here, 3), "");
     EXPECT_FALSE(is_lost(segments[1], 3)) << "each node gets the loss from its own gateway";
+}
+
+TEST(LossTest, the_host_of_a_lost_process_or_node_is_named) {
+    const Segment here = std::move(make_nodes({1, 1, 1})[0]);
+    NodeAddress address;
+    address.family = 4;
+    address.ip = {10, 0, 0, 1};
+    ASSERT_TRUE(NodeTable(here).set(1, 1, {{address}}, 0, "alpha").is_ok());
+    EXPECT_TRUE(note_lost_process(here, 1, {9, 4711, static_cast<std::uint8_t>(SlotState::left)}));
+    EXPECT_EQ(first_fate(here),
+              "rank 1 (process 4711) on node 1 (alpha, 10.0.0.1) was killed by signal 9 (SIGKILL) "
+              "after acp_finalize");
+    EXPECT_EQ(node_name(here, 1), "node 1 (alpha, 10.0.0.1)");
+    EXPECT_EQ(node_name(here, 2), "node 2 (10.0.0.2)");
 }
 
 TEST(LossTest, a_node_that_another_gateway_has_given_up_names_the_usual_reasons) {

@@ -35,7 +35,7 @@ NodeAddress address_of(acp::test::Random& random) {
 
 TEST(NodeTableTest, gives_back_every_address_and_finds_every_process) {
     acp::test::Random random(7);
-    for (const std::uint32_t nodes : {2U, 3U, 50U}) {
+    for (const std::uint32_t nodes : {2U, 3U, 70U}) {
         std::vector<std::uint32_t> firsts;
         std::uint32_t procs = 0;
         for (std::uint32_t node = 0; node < nodes; ++node) {
@@ -48,12 +48,15 @@ TEST(NodeTableTest, gives_back_every_address_and_finds_every_process) {
         for (std::uint32_t node = 0; node < nodes; ++node) {
             const std::uint64_t count = node == 0 ? node_addresses_max : random.between(1, 8);
             for (std::uint64_t i = 0; i < count; ++i) addresses[node].push_back(address_of(random));
-            ASSERT_TRUE(table.set(node, firsts[node], addresses[node]).is_ok());
+            const std::string host(node % (host_name_bytes_max + 2), 'h');
+            ASSERT_TRUE(table.set(node, firsts[node], addresses[node], 0, host).is_ok());
         }
         for (std::uint32_t node = 0; node < nodes; ++node) {
             std::array<NodeAddress, node_addresses_max> found;
             const std::uint32_t count = table.addresses(node, found);
             EXPECT_EQ(std::vector(found.begin(), found.begin() + count), addresses[node]);
+            EXPECT_EQ(table.host(node).size(),
+                      std::min(node % (host_name_bytes_max + 2), host_name_bytes_max));
             EXPECT_EQ(table.first_process(node), firsts[node]);
             const std::uint32_t end = node + 1 == nodes ? procs : firsts[node + 1];
             for (std::uint32_t process = firsts[node]; process < end; ++process) {
@@ -92,12 +95,13 @@ TEST(NodeTableTest, a_job_of_one_node_needs_no_table) {
     EXPECT_EQ(table.first_process(1), 1U);
     std::array<NodeAddress, node_addresses_max> none;
     EXPECT_EQ(table.addresses(0, none), 0U);
+    EXPECT_EQ(table.host(0), "");
 }
 
-TEST(NodeTableTest, costs_48_bytes_per_node_of_up_to_two_addresses) {
-    EXPECT_EQ(NodeTable::used_bytes(10'000, 1), 480'000U);
-    EXPECT_EQ(NodeTable::used_bytes(10'000, 2), 480'000U);
-    EXPECT_EQ(NodeTable::used_bytes(1, 3), 68U);
+TEST(NodeTableTest, costs_112_bytes_per_node_of_up_to_two_addresses) {
+    EXPECT_EQ(NodeTable::used_bytes(10'000, 1), 1'120'000U);
+    EXPECT_EQ(NodeTable::used_bytes(10'000, 2), 1'120'000U);
+    EXPECT_EQ(NodeTable::used_bytes(1, 3), 132U);
     EXPECT_EQ(NodeTable::bytes(1), NodeTable::used_bytes(1, node_addresses_max));
 }
 
