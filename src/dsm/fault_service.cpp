@@ -3,13 +3,11 @@
 #include "dsm/fault_service.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
+#include "dsm/child_touch.hpp"
 #include "dsm/page_runs.hpp"
+#include "dsm/signal_line.hpp"
 #include "os/clock.hpp"
-#include "os/log_line.hpp"
-#include "os/standard_streams.hpp"
 
 namespace acp::dsm {
 
@@ -20,31 +18,6 @@ static_assert(Tracker::block_pages <= 32, "a bit for each page of a block");
 constexpr std::uint32_t bit_of(std::uint64_t i) noexcept {
     return std::uint32_t{1} << i;
 }
-
-// A line "acp: ..." from pieces, cut at its end.
-class Line {
-public:
-    Line& operator<<(const char* text) noexcept {
-        for (; *text != '\0' && used_ < text_.size(); ++text) text_[used_++] = *text;
-        return *this;
-    }
-
-    Line& operator<<(std::uint64_t value) noexcept {
-        std::array<char, 21> digits{};
-        char* at = digits.data() + digits.size() - 1;
-        do {
-            *--at = static_cast<char>('0' + value % 10);
-            value /= 10;
-        } while (value != 0);
-        return *this << at;
-    }
-
-    void write() const noexcept { os::write_line(os::standard_error, {text_.data(), used_}); }
-
-private:
-    std::array<char, 256> text_{};
-    std::size_t used_ = 0;
-};
 
 }  // namespace
 
@@ -62,9 +35,7 @@ bool FaultService::repair(void* self, const os::MemoryFault& fault) noexcept {
     const auto page =
         static_cast<std::uint64_t>(fault.address - service.memory_.begin) / pages::page_bytes;
     if (fault.cause == os::FaultCause::unmapped) {
-        (Line() << "acp: this process touched shared page " << page
-                << ", which it does not have: a child of fork() does not inherit shared pages")
-            .write();
+        report_touch_by_child(service.memory_, fault.address);
         return false;
     }
     const std::uint64_t begin = os::now_ns();
@@ -73,8 +44,8 @@ bool FaultService::repair(void* self, const os::MemoryFault& fault) noexcept {
     service.counters_.faults.fetch_add(1, std::memory_order_relaxed);
     service.counters_.ns.fetch_add(os::now_ns() - begin, std::memory_order_relaxed);
     if (outcome.is_ok()) return true;
-    (Line() << "acp: shared page " << page << " cannot be mapped: " << outcome.call
-            << " failed, errno " << static_cast<std::uint64_t>(outcome.error))
+    (SignalLine() << "acp: shared page " << page << " cannot be mapped: " << outcome.call
+                  << " failed, errno " << static_cast<std::uint64_t>(outcome.error))
         .write();
     return false;
 }

@@ -83,7 +83,11 @@ SharedPages::SharedPages(const SharedPagesTools& tools,
       ranks_(ranks),
       memory_(std::move(memory)),
       rank_(std::move(rank)),
-      allocations_(count) {}
+      allocations_(count) {
+    if (rank_ != nullptr) return;
+    auto watch = ChildTouchWatch::start({window().tracked(0), window().page_count()});
+    if (watch.is_ok()) child_touches_ = std::move(watch).value();
+}
 
 Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& tools,
                                                        std::uint64_t bytes) {
@@ -122,6 +126,7 @@ Status SharedPages::close() {
                                    [](team::Team& team) { return team::synchronize(team); });
     if (status.code() == Code::state) return status;  // another thread is in a call
     rank_.reset();
+    child_touches_.reset();
     // Else ranks that did not end their shared pages continue to fetch pages from the block.
     if (status.is_ok()) memory_->free_block();
     auto freed = tools_.teams.free(ranks_);

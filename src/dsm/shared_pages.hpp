@@ -13,6 +13,7 @@
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "dsm/child_touch.hpp"
 #include "dsm/rank_pages.hpp"
 #include "dsm/window_memory.hpp"
 #include "gma/gma.hpp"
@@ -106,6 +107,9 @@ private:
     team::TeamHandle ranks_;  // all ranks
     std::unique_ptr<WindowMemory> memory_;
     std::unique_ptr<RankPages> rank_;  // nullptr on one node, where the window is plain memory
+    // On one node. nullptr: the kernel refused the handler, and children of fork() end without a
+    // sentence.
+    std::unique_ptr<ChildTouchWatch> child_touches_;
     pages::AllocatedPages allocations_;
     // Other threads read these in counters().
     std::atomic<std::uint64_t> pages_allocated_{0};

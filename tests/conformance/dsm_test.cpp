@@ -7,7 +7,6 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -360,22 +359,6 @@ TEST_F(DsmTest, statistics_of_other_versions_are_cut_or_end_in_zeros) {
     EXPECT_EQ(acp_query_stats_dsm(reinterpret_cast<acp_stats_dsm_t*>(bytes), 8), 0);
     EXPECT_EQ(bytes[0], window);
     EXPECT_EQ(bytes[1], 7);
-}
-
-TEST_F(DsmTest, children_have_no_shared_pages) {
-    const volatile std::uint64_t* const numbers = words(page);
-    ASSERT_NE(numbers, nullptr) << acp_error_message();
-    const pid_t child = fork();
-    if (child == 0) {
-        signal(SIGSEGV, SIG_DFL);
-        const std::uint64_t read = numbers[0];
-        _exit(read == 0 ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFSIGNALED(status));
-    EXPECT_EQ(WTERMSIG(status), SIGSEGV);
-    EXPECT_EQ(numbers[0], 0);
 }
 
 class DsmLifeTest : public RankedTest {
