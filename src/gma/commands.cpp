@@ -62,4 +62,15 @@ std::uint64_t Commands::next_reader(std::uint64_t after, std::uint64_t last) con
     return 0;
 }
 
+void Commands::end_watch_of_sources(std::uint64_t last) noexcept {
+    SourceWatch* const watch = local_ends.watch();
+    if (watch == nullptr) return;
+    const std::uint64_t newest = std::min(last, queue.issued());
+    for (std::uint64_t number = queue.done() + 2; number <= newest; number += 2) {
+        if (!queue.is_outstanding(number)) continue;
+        const Command& command = queue.command(number);
+        if (command.is_copy() && command.loan() != 0) watch->end(command.loan());
+    }
+}
+
 }  // namespace acp::gma

@@ -75,6 +75,10 @@ struct Commands {
     // process; 0: none. The lock is held.
     [[nodiscard]] std::uint64_t next_reader(std::uint64_t after, std::uint64_t last) const noexcept;
 
+    // The program has waited for the sources of the puts up to `last` (acp_wait_source) and may
+    // change them: ACP_CHECK compares them once more and no longer watches them. The lock is held.
+    void end_watch_of_sources(std::uint64_t last) noexcept;
+
     std::mutex mutex;  // guards the rest, and the lists of the carriers
     CommandQueue queue;
     CommandList ready;  // empty but while the lock is held

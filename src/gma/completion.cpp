@@ -149,6 +149,7 @@ void Completion::wait_for_sources(Handle handle) {
         wait_for_end(number, CommandsEnd::AwaitedPart::alone, node::WaitFor::command);
         lock.lock();
     }
+    commands_.end_watch_of_sources(last);
 }
 
 base::Status Completion::wait_for_one(Handle handle) {

@@ -151,6 +151,10 @@ public:
         return pointer_issuer_.issue_signalled(put, signal, order);
     }
 
+    // Whether ACP_CHECK compares the sources of puts, which only issue_pointer() and
+    // issue_signalled() let it do.
+    [[nodiscard]] bool is_watching_sources() noexcept { return local_ends_.watch() != nullptr; }
+
     // Whether issue_invoke() does for these addresses what issue_signalled() does: its gateway reaches this memory of another node.
     [[nodiscard]] bool can_invoke(std::uint32_t operation,
                                   std::uint64_t argument_bytes,

@@ -2,9 +2,10 @@
 // ACP_CHECK=on: whether the memory that an acp_put reads stays as it was at the call until the put
 // has ended. A put whose source is changed earlier is right as long as its bytes pass through
 // memory of the library, and wrong when it is longer; here it is reported at every length, with the
-// place of the call. Only puts with a loan are watched (local_ends.hpp): the others end within the
-// call. begin(): the thread that has the loan, before it issues the command; end(): under the lock
-// of Commands.
+// place of the call. Once the program has waited for the source by acp_wait_source it may change it,
+// and the watch ends there. Only puts with a loan are watched (local_ends.hpp): the others end
+// within the call. begin(): the thread that has the loan, before it issues the command; end(): under
+// the lock of Commands.
 // Tests: tests/conformance/put_source_test.cpp.
 #pragma once
 
@@ -29,7 +30,7 @@ public:
                const char* source,
                std::uint64_t bytes) noexcept;
 
-    // The put has ended. Reports on stderr if the content of its source has changed or is unmapped;
+    // The put has ended, or the program may change its source. Reports on stderr if the content of its source has changed or is unmapped;
     // once for each place.
     void end(std::uint32_t loan) noexcept;
 

@@ -51,7 +51,7 @@ gma::Handle issue_signalled(gma::Gma& gma,
                             const gma::Signal& signal,
                             gma::Handle order) {
     const bool is_operation =
-        put.end.bytes <= operations::put_signal_bytes_max &&
+        put.end.bytes <= operations::put_signal_bytes_max && !gma.is_watching_sources() &&
         (put.end.memory != nullptr || put.end.bytes == 0) &&
         gma.can_invoke(operations::put_signal_add_number,
                        sizeof(operations::PutSignal) + put.end.bytes, put.address, signal.word) &&

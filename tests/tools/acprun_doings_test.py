@@ -382,9 +382,10 @@ class Check(ToolTest):
     def test_a_source_changed_before_its_put_has_ended_is_reported_at_every_length(self):
         result = acprun("-n", "2", "--nodes", "2", RANK, "init", "0:change-sources", "finalize", env={"ACP_CHECK": "1"})
         lines = [line.split(": ", 3)[-1] for line in result.stderr.decode().splitlines()]
-        self.assertEqual((result.returncode, len(lines)), (0, 3), result.stderr)
-        for line, size in zip(lines, ("8", "32768", "64")):
-            self.assertRegex(line, rf"^the source of acp_put of {size} bytes changed before the put had ended: it is {size} bytes "
+        self.assertEqual((result.returncode, len(lines)), (0, 4), result.stderr)
+        for line, put in zip(lines, ("acp_put of 8", "acp_put of 32768", "acp_put of 64", "acp_put_signal of 100")):
+            size = put.split()[-1]
+            self.assertRegex(line, rf"^the source of {put} bytes changed before the put had ended: it is {size} bytes "
                                    rf"of this process at 0x[0-9a-f]+; .*; called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
 
     def test_separate_buffers_and_copies_onto_themselves_are_no_overlaps(self):

@@ -69,8 +69,22 @@ static void change_sources(void) {
         starter[0] ^= 1;
         acp_complete(ACP_HANDLE_ALL);
     }
+    for (int i = 0; i < 50; ++i) {
+        (void)acp_put_signal(to, memory, 100, to + word_at, 1, ACP_HANDLE_NULL);
+        memory[0] ^= 1;
+        acp_complete(ACP_HANDLE_ALL);
+    }
     (void)acp_put_copied(to, memory, sizeof memory, ACP_HANDLE_NULL);
     memory[0] ^= 1;
+    for (int i = 0; i < 50; ++i) {
+        acp_wait_source(acp_put(to, memory, 8, ACP_HANDLE_NULL));
+        memory[0] ^= 1;
+        (void)acp_put(to, memory, 1000, ACP_HANDLE_NULL);
+        acp_wait_source(acp_put_signal(to, memory, 100, to + word_at, 1, ACP_HANDLE_NULL));
+        memory[0] ^= 1;
+        acp_wait_source(acp_put(to, starter, 64, ACP_HANDLE_NULL));
+        starter[0] ^= 1;
+    }
     acp_wait_source(acp_put(to, memory, sizeof memory, ACP_HANDLE_NULL));
     memory[0] ^= 1;
     acp_complete(acp_put(to, memory, 8, ACP_HANDLE_NULL));
