@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <acp/error.h>
+
 #include "faults/fault_job.hpp"
 #include "support/clock.hpp"
 #include "support/watchdog.hpp"
@@ -109,6 +111,57 @@ TEST_F(ApartTest, a_node_whose_agent_is_stopped_is_lost_to_the_others_in_time) {
         fault.expect_end(0, now_ns());
     }
 }
+
+// The processes that stop, of the last node.
+enum class Stopped {
+    rank,  // alone on its node, so that it is its own gateway
+    node,  // the agent, which is the gateway, and all ranks
+};
+
+// They continue when the other node has given theirs up.
+class GivenUpTest : public ApartTest, public ::testing::WithParamInterface<Stopped> {};
+
+TEST_P(GivenUpTest, ranks_that_continue_get_an_error_and_write_nothing_into_memory_used_anew) {
+    FaultOptions options = options_with(Work::giving_up, "ACP_PEER_TIMEOUT=1");
+    options.nodes = 2;
+    options.ranks = GetParam() == Stopped::rank ? 2 : 4;
+    options.victim = options.ranks / 2;
+    FaultJob fault(options);
+    fault.await_all(Phase::working);
+    const std::vector<int> late = ranks_of(fault, options.victim, true);
+    const std::vector<int> others = ranks_of(fault, options.victim, false);
+    std::vector<pid_t> stopped;
+    if (GetParam() == Stopped::node) stopped.push_back(fault.agent_of(options.victim));
+    for (const int rank : late) {
+        fault.await_steps(rank, 3);
+        stopped.push_back(fault.process_of(rank));
+    }
+    for (const pid_t process : stopped) {
+        ASSERT_EQ(kill(process, SIGSTOP), 0);
+        await_state(process, "T");
+    }
+    for (const int rank : others) fault.await(rank, Phase::failed);
+    fault.await_cycles(1);
+    for (const pid_t process : stopped) ASSERT_EQ(kill(process, SIGCONT), 0);
+    for (const int rank : late) fault.await(rank, Phase::failed);
+    for (int rank = 0; rank < options.ranks; ++rank) {
+        const RankNote& note = fault.board().ranks[rank];
+        EXPECT_EQ(note.code.load(std::memory_order_relaxed), ACP_ERR_PEER) << note.message;
+        const bool is_late = fault.are_together(rank, options.victim);
+        const std::string words =
+            is_late ? "is on node 0 (" : "which has not answered for the 1 s of ACP_PEER_TIMEOUT";
+        EXPECT_NE(std::string(note.message).find(words), std::string::npos) << note.message;
+    }
+    fault.board().may_end.store(1, std::memory_order_release);
+    fault.expect_end(0, now_ns());
+}
+
+INSTANTIATE_TEST_SUITE_P(of_a_stopped,
+                         GivenUpTest,
+                         ::testing::Values(Stopped::rank, Stopped::node),
+                         [](const auto& each) {
+                             return each.param == Stopped::rank ? "rank" : "node";
+                         });
 
 TEST_F(ApartTest, a_network_that_swallows_everything_ends_all_waits_in_time) {
     for (const Work work : {Work::errands, Work::barriers}) {

@@ -27,6 +27,7 @@ enum class Work : std::int32_t {
     copied_put,   // all but the victim wait in acp_put_copied for such a put
     revocation,   // rank 0 registers and unregisters, the others copy into it
     early_end,    // the victim ends as Ending says, the others continue
+    giving_up,    // ranks of the last node copy into rank 0, which uses the memory anew afterwards
 };
 
 enum class Ending : std::int32_t { none, exit_zero, exit_three, abort, segfault, acp_abort };
@@ -54,7 +55,7 @@ struct FaultBoard {
     std::atomic<std::int32_t> may_end;
     // Agreed by rank 0; 0: not yet.
     std::atomic<std::uint64_t> last_round;
-    // The number of revocations.
+    // The number of revocations; of rank 0's new uses of its memory.
     std::atomic<std::uint64_t> cycles;
     RankNote ranks[fault_ranks_max];
 };

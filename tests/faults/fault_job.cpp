@@ -79,6 +79,26 @@ void FaultJob::await(int rank, Phase phase) const {
     }
 }
 
+void FaultJob::await_count(const std::atomic<std::uint64_t>& counter,
+                           std::uint64_t wanted,
+                           const std::string& what) const {
+    const std::int64_t deadline = now_ns() + patience_ns;
+    while (counter.load(std::memory_order_acquire) < wanted) {
+        if (now_ns() > deadline) {
+            FAIL() << what << " does not get to " << wanted << ":\n" << job_.output();
+        }
+        sched_yield();
+    }
+}
+
+void FaultJob::await_steps(int rank, std::uint64_t steps) const {
+    await_count(board_->ranks[rank].steps, steps, "rank " + std::to_string(rank));
+}
+
+void FaultJob::await_cycles(std::uint64_t cycles) const {
+    await_count(board_->cycles, cycles, "rank 0");
+}
+
 void FaultJob::await_all(Phase phase) const {
     for (int rank = 0; rank < options_.ranks; ++rank) {
         await(rank, phase);

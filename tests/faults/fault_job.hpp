@@ -53,6 +53,9 @@ public:
     // Waits until every rank has reached the phase.
     void await_all(Phase phase) const;
     void await(int rank, Phase phase) const;
+    // Waits until a rank has made so many steps; until rank 0 has used its memory anew so often.
+    void await_steps(int rank, std::uint64_t steps) const;
+    void await_cycles(std::uint64_t cycles) const;
 
     // Sends SIGKILL. Returns the time just before.
     std::int64_t kill_process(pid_t process);
@@ -74,6 +77,9 @@ public:
     void expect_nothing_left();
 
 private:
+    void await_count(const std::atomic<std::uint64_t>& counter,
+                     std::uint64_t wanted,
+                     const std::string& what) const;
     int await_launcher(std::int64_t struck_at_ns);
 
     FaultOptions options_;

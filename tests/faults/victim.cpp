@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,6 +28,10 @@ constexpr std::size_t memory_bytes = 64 * 1024;
 // Longer than all messages in flight to a rank.
 constexpr std::size_t long_memory_bytes = 4 * 1024 * 1024;
 constexpr int bad_memory_code = 9;
+// Work::giving_up: the block of rank 0, what late copies bring, and what it has afterwards.
+constexpr std::size_t block_bytes = memory_bytes / 2;
+constexpr std::byte late_byte{0x5a};
+constexpr std::byte new_byte{0x3c};
 
 // The layout of Work::exact: words and bytes in starter memory, and a row per rank in registered
 // memory.
@@ -54,6 +59,10 @@ public:
         memory_.resize(is_putting() ? long_memory_bytes : memory_bytes);
         key_ = acp_register_memory(memory_.data(), memory_.size(), acp_rank() % acp_colors());
         note().memory.store(acp_query_ga(key_, memory_.data()), std::memory_order_release);
+        if (board_.work == Work::giving_up && rank_ == 0) {
+            block_ = acp_malloc(block_bytes, 0);
+            note().memory.store(block_, std::memory_order_release);
+        }
         if (acp_sync() != 0) {
             fail("acp_sync");
         } else {
@@ -127,6 +136,9 @@ private:
                 break;
             case Work::revocation:
                 rank_ == 0 ? revoke() : copy_into_rank_0();
+                break;
+            case Work::giving_up:
+                rank_ >= board_.victim ? copy_until_given_up() : give_up();
                 break;
             default:
                 work_in_rounds();
@@ -361,6 +373,45 @@ private:
         }
     }
 
+    // Rank 0's block.
+    [[nodiscard]] std::span<std::byte> block() const {
+        return {static_cast<std::byte*>(acp_query_address(block_)), block_bytes};
+    }
+
+    // On the node that is stopped: copies into rank 0's block, until a copy fails. Then every other
+    // call that needs the other node fails with the same code.
+    void copy_until_given_up() {
+        const acp_ga_t own = acp_query_starter_ga(rank_);
+        const acp_ga_t target = memory_of(0);
+        std::fill_n(static_cast<std::byte*>(acp_query_address(own)), block_bytes, late_byte);
+        while (acp_wait(acp_copy(target, own, block_bytes, ACP_HANDLE_NULL), -1) == ACP_OK) {
+            note().steps.fetch_add(1, std::memory_order_relaxed);
+        }
+        fail("acp_wait");
+        has_bad_memory_ |= acp_sync() == 0 || acp_errno() != ACP_ERR_PEER;
+        has_bad_memory_ |= acp_wait(acp_copy(target, own, 8, ACP_HANDLE_NULL), -1) != ACP_ERR_PEER;
+    }
+
+    // On the first node: adds to a word of the victim until that fails. Then rank 0 frees the block
+    // and allocates it anew; no byte of a late copy lands in it.
+    void give_up() {
+        const acp_ga_t old_value = acp_query_starter_ga(rank_) + 1024;
+        const acp_ga_t word = acp_query_starter_ga(board_.victim) + block_bytes;
+        while (acp_wait(acp_add8(old_value, word, 1, ACP_HANDLE_NULL), -1) == ACP_OK) {
+            note().steps.fetch_add(1, std::memory_order_relaxed);
+        }
+        fail("acp_wait");
+        if (rank_ == 0) {
+            has_bad_memory_ |= acp_free(block_) != 0 || acp_malloc(block_bytes, 0) != block_;
+            std::ranges::fill(block(), new_byte);
+            board_.cycles.store(1, std::memory_order_release);
+        }
+        while (board_.may_end.load(std::memory_order_acquire) == 0) {
+            usleep(1000);  // lint: a pause between looks
+        }
+        has_bad_memory_ |= rank_ == 0 && std::ranges::count(block(), new_byte) != block_bytes;
+    }
+
     void copy_into_rank_0() {
         const acp_ga_t source = acp_query_starter_ga(rank_);
         while (board_.may_end.load(std::memory_order_acquire) == 0) {
@@ -378,6 +429,7 @@ private:
     int rank_;
     std::vector<std::byte> memory_;
     acp_atkey_t key_ = ACP_ATKEY_NULL;
+    acp_ga_t block_ = ACP_GA_NULL;  // Work::giving_up: of rank 0
     bool has_bad_memory_ = false;
 };
 
