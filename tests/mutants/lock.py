@@ -42,6 +42,7 @@ MUTANTS = {
     "a place keeps the number of an earlier wait": ("queued_lock.hpp", "        place.grant_number.store(notice.number, std::memory_order_relaxed);\n", ""),
     "a refused release leaves a place in the queue": ("queued_lock.hpp", "if (!withdraw(state, me, is_gone)) return told(answer, LockOutcome::not_holder);",
                                                       "return told(answer, LockOutcome::not_holder);"),
+    "a refused release cancels places of threads that share its number": ("queued_lock.hpp", "        if (me.thread == lock_thread_shared) return false;\n", ""),
     "a refused release overlooks an uncounted place": ("queued_lock.hpp", "for (std::uint32_t i = 0; i <= state.waiters; ++i) {  // the", "for (std::uint32_t i = 0; i < state.waiters; ++i) {  // the"),
     "a refused release cancels places of other threads": ("queued_lock.hpp", "                waiter.party.thread != me.thread) {\n                continue;", "                false) {\n                continue;"),
     "a release of a granted place is refused": ("queued_lock.hpp", "if (is_waiting || waiter.state == LockWaiterState::granted) {", "if (is_waiting) {"),

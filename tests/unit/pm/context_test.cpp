@@ -4,6 +4,7 @@
 // messages.
 #include "pm/context.hpp"
 
+#include "support/first_touch.hpp"
 #include "unit/pm/pm_node.hpp"
 
 namespace acp::pm::test {
@@ -236,6 +237,24 @@ TEST(ContextOfMany, destinations_take_turns_at_outlets) {
             EXPECT_EQ(next(*all[to]), (Come{0, text_of(to, round)}));
         }
     }
+}
+
+// Rank 7, whose slot lies in another page than that of rank 0, sends for the first time and dies
+// while rank 0 searches for dead processes.
+TEST(ContextDeathTest, a_sender_that_dies_during_the_search_is_reported_behind_its_message) {
+    PmNode node(8);
+    const std::vector<Context*> all = node.open_all();
+    node.ranks.die(1);
+    ASSERT_EQ(all[0]->take_gone(), 1U);
+    {
+        const acp::test::FirstTouch between(&node.ranks.segment().slot(7), [&] {
+            EXPECT_TRUE(send(*all[7], 0, "the last one"));
+            node.ranks.die(7);
+        });
+        EXPECT_FALSE(all[0]->take_gone().has_value());
+    }
+    EXPECT_EQ(receive(*all[0]), (Come{7, "the last one"}));
+    EXPECT_EQ(all[0]->take_gone(), 7U);
 }
 
 }  // namespace

@@ -240,6 +240,19 @@ TEST(QueuedLockTest, a_refused_release_leaves_no_place_of_the_thread_in_the_queu
     EXPECT_TRUE(scene.lock().retire(holder, scene.gone()));
 }
 
+// All threads of a process from the 64th on have one number in common.
+TEST(QueuedLockTest, a_refused_release_keeps_the_places_of_threads_of_a_shared_number) {
+    Scene scene;
+    const LockParty shared{1, lock_thread_shared, 0};
+    ASSERT_EQ(scene.take(0).outcome, LockOutcome::taken);
+    const LockAnswer waiting = scene.lock().take(shared, true, {}, scene.gone());
+    ASSERT_EQ(waiting.outcome, LockOutcome::queued);
+    EXPECT_EQ(scene.lock().release(shared, scene.gone()).outcome, LockOutcome::not_holder);
+    EXPECT_EQ(scene.lock().release(Scene::party(0), scene.gone()).grant.process, 1U);
+    EXPECT_EQ(scene.lock().poll(shared, waiting.ticket, scene.gone()).outcome, LockOutcome::taken);
+    EXPECT_EQ(scene.lock().release(shared, scene.gone()).outcome, LockOutcome::released);
+}
+
 // The holder has stopped after it granted the place, and the waiter does not know.
 TEST(QueuedLockTest, a_release_of_a_granted_place_releases_the_lock) {
     for (const bool is_counted : {true, false}) {
