@@ -151,8 +151,7 @@ public:
         return pointer_issuer_.issue_signalled(put, signal, order);
     }
 
-    // Whether ACP_CHECK compares the sources of puts, which only issue_pointer() and
-    // issue_signalled() let it do.
+    // Whether ACP_CHECK compares the sources of puts by issue_pointer() and issue_signalled().
     [[nodiscard]] bool is_watching_sources() noexcept { return local_ends_.watch() != nullptr; }
 
     // Whether issue_invoke() does for these addresses what issue_signalled() does: its gateway reaches this memory of another node.
@@ -167,7 +166,6 @@ public:
     // Whether a command with this order may run at once.
     [[nodiscard]] bool is_satisfied(Handle order) { return issuer_.is_satisfied(order); }
 
-    // Fetcher::fetch.
     base::Result<std::uint64_t> fetch(const Command& command) { return fetcher_.fetch(command); }
 
     // Completion::wait_for_one, has_ended: layers above wait for their own commands, never for the program's.
@@ -196,10 +194,8 @@ public:
         return completion_.wait_until(condition, timeout_ns, is_interruptible);
     }
 
-    // Completion::finish_all.
     [[nodiscard]] node::Unreported finish_all() { return completion_.finish_all(); }
 
-    // Completion::wait_for_sources.
     void wait_for_sources(Handle handle) { completion_.wait_for_sources(handle); }
 
     void leave_for_long() noexcept { completion_.leave_for_long(); }
