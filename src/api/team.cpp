@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/team.h>: teams, their members, and the barrier.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -59,6 +61,17 @@ Status check_list(const team::Membership& members, std::span<const int> ranks) {
         is_listed[static_cast<std::size_t>(rank)] = true;
     }
     return {};
+}
+
+// "ranks 4, 0, 2 and 9 more"
+std::string list_text(std::span<const int> ranks) {
+    constexpr std::size_t shown_max = 16;
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < std::min(ranks.size(), shown_max); ++i)
+        text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+    if (ranks.size() > shown_max)
+        text += " and " + std::to_string(ranks.size() - shown_max) + " more";
+    return text;
 }
 
 // The division of a listed rank: colour 0, and the index as key.
@@ -129,7 +142,10 @@ acp_team_t acp_create_team(acp_team_t team, const int* ranks, int count) {
         if (!division.is_ok()) return api::in_call(call, std::move(division).failure());
         auto made =
             library().teams->divide(number_of(team), CollectiveCall::create, division.value());
-        if (!made.is_ok()) return api::in_call(call, std::move(made).failure());
+        if (!made.is_ok()) {
+            const std::span list(ranks, static_cast<std::size_t>(count));
+            return api::in_call(call, std::move(made).failure().within("of " + list_text(list)));
+        }
         return member_of(made.value());
     });
 }

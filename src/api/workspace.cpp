@@ -69,37 +69,63 @@ private:
     bool is_kept_ = false;
 };
 
+// The words of each rank: the address of its part, then the workspace that it asks for.
+constexpr std::uint32_t words_each = 4;
+
+void write_request(std::span<std::uint64_t> words,
+                   const WorkspacePart& part,
+                   const data::Spread& spread) noexcept {
+    words[0] = part.address();
+    words[1] = spread.bytes;
+    words[2] = spread.block_bytes;
+    words[3] = spread.first_rank;
+}
+
+data::Spread read_request(std::span<const std::uint64_t> words, std::uint32_t ranks) noexcept {
+    return {words[1], words[2], static_cast<std::uint32_t>(words[3]), ranks};
+}
+
+// "800 bytes in blocks of 64 bytes from rank 0 on"
+std::string text_of(const data::Spread& spread) {
+    return base::in_bytes(spread.bytes) + " in blocks of " + base::in_bytes(spread.block_bytes) +
+           " from rank " + std::to_string(spread.first_rank) + " on";
+}
+
+base::Status refuse_other_request(std::uint32_t rank,
+                                  const data::Spread& asked,
+                                  const data::Spread& own) {
+    return api::in_call(create_call, {base::Code::mismatch,
+                                      "rank " + std::to_string(rank) + " asks for " +
+                                          text_of(asked) + ", this rank for " + text_of(own) +
+                                          ": all ranks pass one size, and have passed the same to "
+                                          "acp_setparams_ws"});
+}
+
 base::Result<acp_wsd_t> create(std::uint64_t bytes) {
     const std::uint32_t ranks = library().member->procs();
     const data::Spread spread = library().workspaces->next(bytes, ranks);
     WorkspacePart part;
     std::vector<std::uint64_t> all;
     auto status = api::gather_words(
-        {create_call, api::WorldCall::create_workspace, 2},
+        {create_call, api::WorldCall::create_workspace, words_each},
         [&](std::span<std::uint64_t> own) -> base::Status {
             auto allocated = part.allocate(spread);
-            own[0] = part.address();
-            own[1] = spread.digest();
+            write_request(own, part, spread);
             if (allocated.is_ok()) return allocated;
             return api::in_call(create_call, std::move(allocated));
         },
         all);
     if (!status.is_ok()) return status;
+    const auto request = [&](std::uint32_t rank) {
+        return std::span(all).subspan(words_each * std::size_t{rank}, words_each);
+    };
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        if (all[2 * std::size_t{rank} + 1] != spread.digest()) {
-            return api::in_call(
-                create_call,
-                {base::Code::mismatch, "rank " + std::to_string(rank) +
-                                           " asks for another size, or has called acp_setparams_ws "
-                                           "with other values, than this rank, which asks for " +
-                                           base::in_bytes(bytes) + " in blocks of " +
-                                           base::in_bytes(spread.block_bytes) + " from rank " +
-                                           std::to_string(spread.first_rank)});
-        }
+        const data::Spread asked = read_request(request(rank), ranks);
+        if (asked != spread) return refuse_other_request(rank, asked, spread);
     }
     const data::WorkspaceNumber number = part.keep();
     library().workspaces->add(number, spread, library().member->rank(),
-                              [&](std::uint32_t rank) { return all[2 * std::size_t{rank}]; });
+                              [&](std::uint32_t rank) { return request(rank)[0]; });
     return api::handle_of<acp_wsd_t>(number);
 }
 
@@ -115,7 +141,11 @@ int move_bytes(const char* call, acp_wsd_t workspace, const Moved& moved) noexce
     const bool is_ok = api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
         auto status = library().workspaces->move(api::number_of(workspace), moved.memory,
                                                  moved.bytes, moved.offset, moved.is_read);
-        return status.is_ok() ? std::move(status) : api::in_call(call, std::move(status));
+        if (status.is_ok()) return status;
+        return api::in_call(
+            call, std::move(status).within(
+                      base::in_bytes(moved.bytes) + " at offset " + std::to_string(moved.offset) +
+                      ", " + (moved.is_read ? "to " : "from ") + base::hex(moved.memory)));
     });
     return is_ok ? 0 : -1;
 }

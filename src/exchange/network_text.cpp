@@ -24,6 +24,7 @@ namespace {
 using Words = std::span<const std::string_view>;
 
 constexpr std::size_t words_max = 3 + route_links_max;
+constexpr std::size_t quoted_max = 60;  // characters of a statement in a message
 
 std::vector<std::string_view> split(std::string_view line) {
     line = line.substr(0, line.find('#'));
@@ -77,6 +78,10 @@ constexpr RateField rate_fields[] = {
 // The error in a statement; "": none.
 using Complaint = std::string;
 
+Complaint form(const std::string& words) {
+    return "the form of this statement is \"" + words + "\"";
+}
+
 Complaint begin(NetworkModel& model, Result<NetworkModel>&& begun) {
     if (!begun.is_ok()) return std::string(begun.failure().message());
     if (model.nodes != 0) return "the network has begun already";
@@ -87,7 +92,7 @@ Complaint begin(NetworkModel& model, Result<NetworkModel>&& begun) {
 
 Complaint read_preset(NetworkModel& model, Words words) {
     const auto sizes = words.empty() ? std::nullopt : whole_numbers(words.subspan(1));
-    if (!sizes) return "preset NAME SIZE ...";
+    if (!sizes) return form("preset NAME SIZE ...");
     auto begun = preset_network(words[0], *sizes);
     // A preset sets its rates, which later statements may change.
     if (begun.is_ok()) model.node = begun.value().node;
@@ -97,7 +102,7 @@ Complaint read_preset(NetworkModel& model, Words words) {
 Complaint read_torus(NetworkModel& model, Words words) {
     const auto rate = words.empty() ? std::nullopt : number(words[0]);
     const auto sizes = rate ? whole_numbers(words.subspan(1)) : std::nullopt;
-    if (!sizes) return "torus RATE SIZE ...";
+    if (!sizes) return form("torus RATE SIZE ...");
     return begin(model, make_torus(*sizes, *rate, {}));
 }
 
@@ -113,7 +118,7 @@ Complaint read_count(std::uint32_t& count, Words words, bool is_free) {
 Complaint read_link(NetworkModel& model, Words words) {
     const auto ends = words.size() == 3 ? whole_numbers(words.first(2)) : std::nullopt;
     const auto rate = ends ? number(words[2]) : std::nullopt;
-    if (!rate) return "link FROM TO RATE";
+    if (!rate) return form("link FROM TO RATE");
     if (!model.torus.empty()) return "a torus has its links";
     if (model.links.size() == model_links_max)
         return "at most " + std::to_string(model_links_max) + " links";
@@ -124,7 +129,7 @@ Complaint read_link(NetworkModel& model, Words words) {
 Complaint read_rate(NetworkModel& model, Words words) {
     const auto link = words.size() == 2 ? whole_number(words[0]) : std::nullopt;
     const auto rate = link ? number(words[1]) : std::nullopt;
-    if (!rate) return "rate LINK RATE";
+    if (!rate) return form("rate LINK RATE");
     if (*link >= model.links.size())
         return "the network has " + std::to_string(model.links.size()) + " links so far";
     model.links[*link].rate = *rate;
@@ -133,7 +138,7 @@ Complaint read_rate(NetworkModel& model, Words words) {
 
 Complaint read_route(NetworkModel& model, Words words) {
     const auto numbers = words.size() >= 3 ? whole_numbers(words) : std::nullopt;
-    if (!numbers) return "route SOURCE TARGET LINK ...";
+    if (!numbers) return form("route SOURCE TARGET LINK ...");
     if (model.routes.size() == model_routes_max)
         return "at most " + std::to_string(model_routes_max) + " routes";
     const bool is_new =
@@ -146,14 +151,14 @@ Complaint read_route(NetworkModel& model, Words words) {
 Complaint read_field(NetworkModel& model, std::string_view name, Words words) {
     if (name == "engines") {
         const auto count = words.size() == 1 ? whole_number(words[0]) : std::nullopt;
-        if (!count) return "engines COUNT";
+        if (!count) return form("engines COUNT");
         model.node.engines = *count;
         return {};
     }
     for (const RateField& field : rate_fields) {
         if (field.name != name) continue;
         const auto value = words.size() == 1 ? number(words[0]) : std::nullopt;
-        if (!value) return std::string(name) + " NUMBER";
+        if (!value) return form(std::string(name) + " NUMBER");
         model.node.*field.field = *value;
         return {};
     }
@@ -166,8 +171,8 @@ Complaint read_statement(NetworkModel& model, Words words) {
     if (name == "preset") return read_preset(model, rest);
     if (name == "torus") return read_torus(model, rest);
     if (name == "nodes") return read_count(model.nodes, rest, model.nodes == 0);
-    if (name == "switches")
-        return read_count(model.switches, rest, model.nodes != 0 && model.switches == 0);
+    if (name == "switches" && model.nodes == 0) return "\"nodes COUNT\" comes first";
+    if (name == "switches") return read_count(model.switches, rest, model.switches == 0);
     if (name == "link") return read_link(model, rest);
     if (name == "rate") return read_rate(model, rest);
     if (name == "route") return read_route(model, rest);
@@ -191,13 +196,22 @@ Result<NetworkModel> network_from_text(std::string_view text) {
     NetworkModel model;
     for (std::size_t line = 1; !text.empty(); ++line) {
         const std::size_t end = std::min(text.find('\n'), text.size());
-        const auto words = split(text.substr(0, end));
+        const std::string_view statement = text.substr(0, end);
+        const auto words = split(statement);
         text.remove_prefix(std::min(end + 1, text.size()));
         if (words.empty()) continue;
         const Complaint wrong =
             words.size() > words_max ? "too many words" : read_statement(model, words);
         if (!wrong.empty())
-            return Status(Code::argument, "line " + std::to_string(line) + ": " + wrong);
+            return Status(Code::argument, "line " + std::to_string(line) + ", \"" +
+                                              std::string(statement.substr(0, quoted_max)) +
+                                              (statement.size() > quoted_max ? "...\": " : "\": ") +
+                                              wrong);
+    }
+    if (model.nodes == 0) {
+        return Status(Code::argument,
+                      "no statement begins a network: \"nodes COUNT\", \"torus RATE SIZE ...\" and "
+                      "\"preset NAME SIZE ...\" do");
     }
     Status status = check(model);
     if (!status.is_ok()) return status;

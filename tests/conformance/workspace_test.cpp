@@ -123,6 +123,13 @@ TEST_F(WorkspaceTest, misuse_is_refused_and_changes_nothing) {
     EXPECT_EQ(acp_write_ws(workspace, memory, std::numeric_limits<std::size_t>::max(), 5), -1);
     EXPECT_EQ(acp_write_ws(workspace, ACP_GA_NULL, 10, 0), -1);
     EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS) << acp_error_message();
+    const acp_ga_t end = memory + acp_starter_size();
+    EXPECT_EQ(acp_write_ws(workspace, end - 600, 700, 300), -1)
+        << "the second block's is not all there";
+    EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
+    EXPECT_NE(std::string(acp_error_message()).find("700 bytes at offset 300, from 0x"),
+              std::string::npos)
+        << acp_error_message();
     EXPECT_EQ(acp_read_ws(ACP_WSD_NULL, memory, 1, 0), -1);
     EXPECT_EQ(acp_errno(), ACP_ERR_STALE);
     sync_ranks();
@@ -141,11 +148,17 @@ TEST_F(WorkspaceTest, misuse_is_refused_and_changes_nothing) {
         EXPECT_EQ(acp_errno(), ACP_ERR_MEMORY) << acp_error_message();
     }
     if (procs_ > 1) {
-        EXPECT_EQ(acp_create_ws(rank_ == 0 ? 100 : 200), ACP_WSD_NULL);
-        EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH) << acp_error_message();
+        const auto expect_mismatch = [](std::size_t size, const std::vector<const char*>& parts) {
+            EXPECT_EQ(acp_create_ws(size), ACP_WSD_NULL);
+            EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH) << acp_error_message();
+            const std::string message = acp_error_message();
+            for (const char* part : parts)
+                EXPECT_NE(message.find(part), std::string::npos) << message;
+        };
+        expect_mismatch(rank_ == 0 ? 100 : 200,
+                        {"for 100 bytes in blocks of 512", "for 200 bytes in blocks of 512"});
         ASSERT_EQ(acp_setparams_ws(rank_ == 0 ? 0 : 1, 512), 0);
-        EXPECT_EQ(acp_create_ws(100), ACP_WSD_NULL);
-        EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH) << acp_error_message();
+        expect_mismatch(100, {"from rank 0 on", "from rank 1 on"});
     }
     ASSERT_EQ(acp_setparams_ws(0, 512), 0);
     const acp_wsd_t again = acp_create_ws(100);

@@ -42,17 +42,6 @@ TEST(Spread, counts_each_block_on_one_rank_and_begins_the_next_behind_the_last) 
     }
 }
 
-TEST(Spread, differs_in_its_digest_where_it_differs_in_any_field) {
-    std::set<std::uint64_t> digests;
-    for (std::uint64_t bytes = 0; bytes < 20; ++bytes) {
-        for (std::uint64_t block_bytes = 1; block_bytes < 20; ++block_bytes) {
-            for (std::uint32_t first = 0; first < 5; ++first)
-                digests.insert(Spread{bytes, block_bytes, first, 5}.digest());
-        }
-    }
-    EXPECT_EQ(digests.size(), 20U * 19U * 5U);
-}
-
 class WorkspacesTest : public testing::Test {
 protected:
     // Makes a workspace of this many bytes, in the heaps of all ranks.

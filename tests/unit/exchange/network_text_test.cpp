@@ -55,16 +55,30 @@ TEST(NetworkText, is_read_back_as_it_was_shown) {
     }
 }
 
-TEST(NetworkText, names_the_line_that_it_refuses) {
-    EXPECT_EQ(refusal_of("nodes 2\nspeed 3\n"), "line 2: there is no statement \"speed\"");
-    EXPECT_EQ(refusal_of("preset tofu\nlink 0 1 5\n"), "line 2: a torus has its links");
-    EXPECT_EQ(refusal_of("preset tofu\nnodes 4\n"), "line 2: the network has begun already");
-    EXPECT_EQ(refusal_of("nodes 2\nlink 0 1 fast\n"), "line 2: link FROM TO RATE");
-    EXPECT_EQ(refusal_of("nodes 2\nrate 0 5\n"), "line 2: the network has 0 links so far");
-    EXPECT_EQ(refusal_of("engine_rate nan\n"), "line 1: engine_rate NUMBER");
-    EXPECT_EQ(refusal_of("switches 1\nnodes 1\n"), "line 1: the network has begun already");
+TEST(NetworkText, names_the_statement_that_it_refuses) {
+    const auto form = [](const std::string& words) {
+        return "the form of this statement is \"" + words + "\"";
+    };
+    EXPECT_EQ(refusal_of("nodes 2\nspeed 3\n"),
+              "line 2, \"speed 3\": there is no statement \"speed\"");
+    EXPECT_EQ(refusal_of("preset tofu\nlink 0 1 5\n"),
+              "line 2, \"link 0 1 5\": a torus has its links");
+    EXPECT_EQ(refusal_of("preset tofu\nnodes 4\n"),
+              "line 2, \"nodes 4\": the network has begun already");
+    EXPECT_EQ(refusal_of("nodes 2\nlink 0 1 fast\n"),
+              "line 2, \"link 0 1 fast\": " + form("link FROM TO RATE"));
+    EXPECT_EQ(refusal_of("torus blah"), "line 1, \"torus blah\": " + form("torus RATE SIZE ..."));
+    EXPECT_EQ(refusal_of("nodes 2\nrate 0 5\n"),
+              "line 2, \"rate 0 5\": the network has 0 links so far");
+    EXPECT_EQ(refusal_of("engine_rate nan\n"),
+              "line 1, \"engine_rate nan\": " + form("engine_rate NUMBER"));
+    EXPECT_EQ(refusal_of("switches 1\nnodes 1\n"),
+              "line 1, \"switches 1\": \"nodes COUNT\" comes first");
     EXPECT_EQ(refusal_of("route 0 1 0\nroute 0 1 0\n"),
-              "line 2: this route has been listed already");
+              "line 2, \"route 0 1 0\": this route has been listed already");
+    EXPECT_EQ(refusal_of("# nothing\n"),
+              "no statement begins a network: \"nodes COUNT\", \"torus RATE SIZE ...\" and "
+              "\"preset NAME SIZE ...\" do");
 }
 
 TEST(NetworkText, refuses_a_network_that_does_not_pass_its_check) {
@@ -77,7 +91,8 @@ TEST(NetworkText, refuses_a_network_that_does_not_pass_its_check) {
 TEST(NetworkText, refuses_a_line_of_too_many_words) {
     std::string route = "route 0 1";
     for (std::uint32_t i = 0; i <= route_links_max; ++i) route += " 0";
-    EXPECT_EQ(refusal_of("nodes 2\n" + route + "\n"), "line 2: too many words");
+    EXPECT_EQ(refusal_of("nodes 2\n" + route + "\n"),
+              "line 2, \"" + route.substr(0, 60) + "...\": too many words");
 }
 
 }  // namespace
