@@ -87,7 +87,8 @@ base::Status Ranks::verdict() const {
     const std::uint32_t other = control.verdict_other.load(std::memory_order_relaxed);
     return {base::Code::argument, who + ", and so did rank " +
                                       std::to_string(segment_.rank_of(other)) +
-                                      "; nothing was changed"};
+                                      ", or one of the two is in another collective call; nothing "
+                                      "was changed"};
 }
 
 void Ranks::apply() noexcept {
