@@ -114,7 +114,8 @@ class Files(ToolTest):
     def test_a_file_that_cannot_be_made_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(folder + "/rank.1.out")
-            self.assert_fails(acprun("-n", "2", "--output", folder, ACT), 69, "rank.1.out")
+            for nodes in ((), ("--nodes", "2")):
+                self.assert_fails(acprun("-n", "2", *nodes, "--output", folder, ACT), 74, "rank.1.out")
 
 
     def test_a_full_disk_ends_the_job_and_the_message_names_the_file(self):

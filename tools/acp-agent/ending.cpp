@@ -66,8 +66,8 @@ std::uint32_t Agent::others_running() const noexcept {
 // Called when the agent cannot run the job: reports the reason to acprun and kills all ranks that
 // it has started.
 void Agent::give_up(int code, const std::string& text) {
-    channel_.send("error " + std::to_string(code) + " " + text);
     if (fixed_code_ == 0) fixed_code_ = code;
+    channel_.send("error " + std::to_string(fixed_code_) + " " + text);
     kill_now();
 }
 

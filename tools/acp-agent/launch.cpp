@@ -275,7 +275,11 @@ Result<os::FileDescriptor> Agent::make_output(std::uint32_t rank, std::size_t wh
         std::string path =
             plan_.output_directory + "/rank." + std::to_string(rank) + file_suffixes[which];
         auto file = os::open_for_writing(path);
-        if (!file.is_ok()) return std::move(file).failure();
+        if (!file.is_ok()) {
+            // Too few descriptors are no matter of this file.
+            if (file.failure().code() != base::Code::limit) fixed_code_ = launch::exit_output;
+            return std::move(file).failure();
+        }
         auto status = outputs_[which]->add_to_file(std::move(pipe.value().reading),
                                                    std::move(file).value(), std::move(path));
         if (!status.is_ok()) return status;
