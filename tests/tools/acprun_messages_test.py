@@ -6,6 +6,7 @@ import re
 import select
 import signal
 import subprocess
+import tempfile
 
 from support import ACPRUN, ACT, WATCHDOG_S, ToolTest, acprun, clean_environment, main
 
@@ -46,6 +47,19 @@ class UnfinishedLines(ToolTest):
         for shape in SHAPES:
             lines = merged(*shape, ACT, "0:part=abc", "0:print=", "0:exit=3", "pause").splitlines()
             self.assertRegex(lines[1], "^acprun: rank 0 ", (shape, lines))
+
+    def test_a_line_that_a_message_has_ended_is_not_ended_again(self):
+        """Rank 0 leaves half a line, acprun reports its failure, and rank 1 of the same node writes a line."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(folder + "/go")
+            program = f"case $ACP_RANK in 0) printf abc; exit 3;; 1) read word <{folder}/go; echo next;; esac"
+            job = self.start("-n", "4", "--nodes", "2", "--on-failure=continue", "sh", "-c", program, stderr=subprocess.STDOUT)
+            stdout = job.process.stdout.fileno()
+            seen = self.read_until(stdout, b"acprun: rank 0 .*\n")
+            with open(folder + "/go", "w", encoding="utf-8") as go:
+                go.write("word\n")
+            seen = self.read_until(stdout, b"next\n", seen)
+            self.assertRegex(seen, b"^abc\nacprun: rank 0 .*\nnext\n")
 
     def test_a_message_to_a_running_job_ends_the_line_each_time(self):
         """On a terminal: an unfinished line, two reports of what the rank does, another unfinished line, another report."""

@@ -32,6 +32,12 @@ class Lines(ToolTest):
         self.assertEqual(acprun("-n", "1", ACT, "part=no newline").stdout, b"no newline")
         self.assertEqual(acprun("-n", "2", ACT, "0:part=no newline").stdout, b"no newline")
 
+    def test_an_unfinished_line_ends_before_the_line_of_another_rank(self):
+        for shape in (("-n", "4"), ("-n", "4", "--nodes", "2"), ("-n", "3", "--nodes", "3")):
+            for where in ("stdout", "stderr"):
+                result = acprun(*shape, ACT, "part=cut" if where == "stdout" else "errorpart=cut")
+                self.assertEqual(getattr(result, where).split(b"\n"), [b"cut"] * int(shape[1]), shape)
+
     def test_an_unfinished_line_with_a_tag_is_finished(self):
         result = acprun("-n", "2", "--tag", ACT, "part=cut")
         self.assertEqual(sorted(result.stdout.splitlines()), [b"[0] cut", b"[1] cut"])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the last byte that output threads wrote to a file was no newline, so that a message
-// written there next would begin in the middle of a line. Threads: any. Threads that write to the file
+// Whether the last byte that output threads wrote to a file was no newline, so that a message or
+// another stream's line written there next would begin in the middle of a line. Threads: any. Threads that write to the file
 // take turns, so that the state is that of the last write.
 #pragma once
 
@@ -22,12 +22,22 @@ public:
     // only after its newline was written. Returns whether is_open() has changed.
     bool note(std::string_view bytes, Known known) noexcept {
         if (bytes.empty()) return false;
+        left_by_ = nullptr;
         const bool is_open = bytes.back() != '\n';
         // a message may have ended an open line between the two calls: it is not opened again
         if (is_open != (known == Known::begins)) return false;
         // relaxed: no other data depends on the flag
         return is_open_.exchange(is_open, std::memory_order_relaxed) != is_open;
     }
+
+    // Call between the second note() and the end of the turn, when a stream will not finish its line
+    // itself: its rank has ended, or may have.
+    void leave(const void* stream) noexcept {
+        if (is_open()) left_by_ = stream;
+    }
+
+    // The stream that has left the open line; nullptr: none. The caller has a turn.
+    [[nodiscard]] const void* left_by() const noexcept { return is_open() ? left_by_ : nullptr; }
 
     // Call after another thread or process has written a newline there.
     void end_line() noexcept { is_open_.store(false, std::memory_order_relaxed); }
@@ -37,6 +47,7 @@ public:
 
 private:
     std::mutex writing_;
+    const void* left_by_ = nullptr;  // guarded by writing_
     std::atomic<bool> is_open_{false};
 };
 

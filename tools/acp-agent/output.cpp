@@ -50,7 +50,7 @@ Status OutputThread::add(os::FileDescriptor stream, Marks marks, Passing passing
     if (auto status = os::set_nonblocking(stream.get()); !status.is_ok()) return status;
     if (auto status = poll_.add(stream.get(), streams_.size()); !status.is_ok()) return status;
     streams_.push_back({std::move(stream), LineGate(std::move(marks.tag)), passing,
-                        std::move(marks.rest_of_line), os::FileDescriptor(), ""});
+                        std::move(marks.rest_of_line), os::FileDescriptor(), "", false});
     ++open_streams_;
     return {};
 }
@@ -152,8 +152,9 @@ bool OutputThread::carry(Stream& stream) {
 
 // Writes what take(out) appends of a stream. If another stream was passed on before, a long line of
 // that one is ended by a newline, and the rest of this one's is marked.
+//   is_leaving  the stream will not finish its line
 template <typename Take>
-void OutputThread::pass_on(const Stream& stream, const Take& take) {
+void OutputThread::pass_on(Stream& stream, const Take& take, bool is_leaving) {
     const bool is_rest = stream.gate.is_in_long_line();
     const bool is_interrupted = last_ != nullptr && last_->gate.is_in_long_line();
     take(out_);
@@ -163,7 +164,7 @@ void OutputThread::pass_on(const Stream& stream, const Take& take) {
         if (is_interrupted) out_.insert(0, 1, '\n');
     }
     last_ = &stream;
-    write_out();
+    write_out(stream, is_leaving);
 }
 
 void OutputThread::flush() {
@@ -174,14 +175,17 @@ void OutputThread::flush() {
             if (!stream.descriptor.is_open() || !carry(stream)) break;
         }
         if (stream.passing == Passing::by_lines) continue;
-        pass_on(stream, [&](std::string& out) { stream.gate.release(out); });
+        pass_on(
+            stream, [&](std::string& out) { stream.gate.release(out); },
+            stream.passing == Passing::by_lines_and_flushes);
     }
     flushed_.store(wanted, std::memory_order_release);  // release: partner is flushed()
     news_.signal();
 }
 
 void OutputThread::end(Stream& stream) {
-    pass_on(stream, [&](std::string& out) { stream.gate.finish(out); });
+    pass_on(
+        stream, [&](std::string& out) { stream.gate.finish(out); }, true);
     poll_.remove(stream.descriptor.get());
     stream.descriptor.close();
     --open_streams_;
@@ -200,19 +204,35 @@ void OutputThread::release_questions() {
     }
 }
 
-void OutputThread::write_out() noexcept {
+void OutputThread::write_out(Stream& stream, bool is_leaving) {
     if (failure() == 0) {
-        std::unique_lock<std::mutex> turn;
-        if (line_ != nullptr) turn = line_->begin_write();
+        const std::unique_lock<std::mutex> turn = line().begin_write();
+        separate(stream);
         note_line(LineState::Known::begins);
         if (const int error = os::write_all(target_, out_); error != 0) fail(error, nullptr);
         note_line(LineState::Known::was_written);
+        if (is_leaving) line().leave(&stream);
+        stream.has_left_line = line().left_by() == &stream;
     }
     out_.clear();
 }
 
+// Ends the line that another stream has left, unless the bytes begin with a newline by which their
+// writer ends a line that this stream has left and that was ended since; drops that newline where
+// no line is open.
+void OutputThread::separate(const Stream& stream) {
+    const void* const left_by = line().left_by();
+    if (left_by == &stream) return;
+    const bool begins_with_end = stream.has_left_line && out_.front() == '\n';
+    if (left_by != nullptr && !begins_with_end) {
+        out_.insert(0, 1, '\n');
+    } else if (left_by == nullptr && begins_with_end) {
+        out_.erase(0, 1);
+    }
+}
+
 void OutputThread::note_line(LineState::Known known) noexcept {
-    if (line_ != nullptr && line_->note(out_, known)) news_.signal();
+    if (line().note(out_, known) && line_ != nullptr) news_.signal();
 }
 
 void OutputThread::write_to_file(Stream& stream, std::string_view bytes) noexcept {

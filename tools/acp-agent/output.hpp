@@ -51,7 +51,8 @@ struct Marks {
 class OutputThread {
 public:
     //   target  descriptor that is written to; stays the caller's
-    //   line    notes the ends of all writes, and outlives the thread; nullptr for none
+    //   line    notes the ends of all writes, and outlives the thread; nullptr: no other thread writes
+    //           to the target
     // Errors: limit (descriptors used up), system.
     static base::Result<std::unique_ptr<OutputThread>> create(const char* name,
                                                               int target,
@@ -118,6 +119,8 @@ private:
         std::string rest_of_line;
         os::FileDescriptor file;  // of add_to_file(); closed after a failed write
         std::string path;         // likewise; "" for a stream that goes to target_
+        bool has_left_line =
+            false;  // its last bytes were an unfinished line, see LineState::leave()
     };
 
     OutputThread(const char* name,
@@ -134,22 +137,27 @@ private:
           news_(std::move(news)) {}
 
     void run() noexcept;
-    void carry_all();            // this and the next three throw std::bad_alloc
+    void carry_all();            // this and the functions up to separate() throw std::bad_alloc
     bool carry(Stream& stream);  // false when nothing more can be read now
     template <typename Take>
-    void pass_on(const Stream& stream, const Take& take);
+    void pass_on(Stream& stream, const Take& take, bool is_leaving = false);
     void end(Stream& stream);
     void flush();
     void release_questions();
     [[nodiscard]] bool has_question() const noexcept;
-    void write_out() noexcept;
+    void write_out(Stream& stream, bool is_leaving);
+    void separate(const Stream& stream);
     void note_line(LineState::Known known) noexcept;
+
+    [[nodiscard]] LineState& line() noexcept { return line_ != nullptr ? *line_ : own_line_; }
+
     void write_to_file(Stream& stream, std::string_view bytes) noexcept;
     void fail(int error, const Stream* of_file) noexcept;
 
     const char* name_;
     int target_;
     LineState* line_;
+    LineState own_line_;  // used without line_
     os::PollSet poll_;
     os::Event wake_;  // signalled after finish() and request_flush()
     os::Event news_;
