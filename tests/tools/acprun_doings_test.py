@@ -186,6 +186,27 @@ class Doings(ToolTest):
         self.assertEqual(code, 124, error)
         self.assertRegex(error, r"ranks 0-2 were still running; the job was ended\n  ranks 0-1 wait in acp_sync ")
 
+    def test_an_agent_that_dies_before_its_answer_to_the_timeout_keeps_no_report_back(self):
+        begin = time.monotonic()
+        job = self.start("-n", "3", "--nodes", "3", "--timeout", "4", RANK, "init", "print=ready", "2:pause", "sync")
+        self.assertEqual(job.read_lines(3), ready(3))
+        self.ask_until(job, "\n  ranks 0-1 wait in acp_sync ")
+        agent = job.agent_of(1)
+        stop(agent)
+        # The other agents have answered, and acprun waits for this one.
+        rank_0 = os.pidfd_open(job.rank(0))
+        self.assertEqual(select.select([rank_0], [], [], begin + 5 - time.monotonic())[0], [])
+        os.close(rank_0)
+        os.kill(agent, signal.SIGKILL)
+        code, _, error = job.finish()
+        self.assertEqual(code, 124, error)
+        self.assertRegex(error, r"timeout of 4 s: ranks 0,2 were still running; the job was ended\n"
+                                r"  rank 0 waits in acp_sync for \d+\.\d s; not there yet: rank 2\n"
+                                r"  rank 2: no wait in a call of ACP\n"
+                                rf"acprun: the agent of node 1 \(process {agent}\) was killed by signal 9 \(SIGKILL\)")
+        self.assertEqual(error.count("timeout of"), 1, error)
+        job.wait_until_gone()
+
     def test_a_job_without_acp_init_is_reported_as_one(self):
         job = self.start("-n", "2", RANK, "print=ready", "pause")
         self.assertEqual(job.read_lines(2), ready(2))

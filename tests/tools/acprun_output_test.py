@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the ranks write: whole lines, tags, files, and a reader who is slow, or gone."""
+import contextlib
 import os
 import re
 import select
@@ -112,6 +113,33 @@ class Files(ToolTest):
             for rank in range(3):
                 with open(f"{made}/rank.{rank}.out") as out, open(f"{made}/rank.{rank}.err") as err:
                     self.assertEqual((out.read(), err.read()), (f"out {rank}\n", "err\n"))
+
+    def test_a_process_that_outlives_its_rank_writes_into_the_files_of_the_rank(self):
+        left = ("trap '' PIPE; echo rank; (read word < $0/go; echo late; echo error >&2; echo done > $0/done) & "
+                "echo $$ > $0/gone")
+        # Rank 1 of the same node keeps the agent from ending what rank 0 has left.
+        script = f'case $ACP_RANK in 0) {left};; 1) read word < $0/end;; esac'
+        for where in (("-n", "2"), ("-n", "4", "--nodes", "2")):
+            with self.subTest(where), tempfile.TemporaryDirectory() as folder:
+                for name in ("go", "done", "gone", "end"):
+                    os.mkfifo(f"{folder}/{name}")
+                job = self.start(*where, "--output", f"{folder}/out", "sh", "-c", script, folder)
+                with open(f"{folder}/gone") as pipe:
+                    number = int(pipe.read())
+                with contextlib.suppress(ProcessLookupError):  # it has ended
+                    shell = os.pidfd_open(number)
+                    self.assertTrue(select.select([shell], [], [], WATCHDOG_S)[0], "rank 0 has not ended")
+                    os.close(shell)
+                for name, mode in (("go", "w"), ("done", "r"), ("end", "w")):
+                    with open(f"{folder}/{name}", mode) as pipe:
+                        if mode == "w":
+                            pipe.write("word\n")
+                        else:
+                            self.assertEqual(pipe.read(), "done\n")
+                self.assertEqual(job.finish(), (0, "", ""))
+                for suffix, text in (("out", "rank\nlate\n"), ("err", "error\n")):
+                    with open(f"{folder}/out/rank.0.{suffix}") as file:
+                        self.assertEqual(file.read(), text)
 
     def test_a_directory_that_cannot_be_made_is_an_error(self):
         with tempfile.NamedTemporaryFile() as file:
