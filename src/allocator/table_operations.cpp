@@ -46,8 +46,9 @@ public:
         const bool has_bytes = wants_bytes_ && !is_full_;
         (void)reply_.tail.add(WalkedEntry{
             entry.place, owner_.address_of(entry.record.block), entry.key_bytes, entry.value_bytes,
-            entry.record.mark & table::claim::mark_mask, has_bytes ? 1U : 0U,
-            table::is_ended_count(entry.value, entry.value_bytes) ? 1U : 0U});
+            entry.record.mark | (has_bytes ? WalkedEntry::bytes_follow : 0) |
+                (table::is_ended_count(entry.value, entry.value_bytes) ? WalkedEntry::count_ended
+                                                                       : 0)});
         if (has_bytes) {
             append(entry.key, entry.key_bytes);
             append(entry.value, entry.value_bytes);

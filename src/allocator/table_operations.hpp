@@ -138,10 +138,25 @@ struct WalkedEntry {
     std::uint64_t record = 0;  // its address
     std::uint32_t key_bytes = 0;
     std::uint32_t value_bytes = 0;
-    std::uint64_t mark : table::claim::mark_bits = 0;  // mark of the record (table::RecordName)
-    std::uint64_t has_bytes : 1 = 0;                   // whether key and value follow
-    std::uint64_t is_ended_count : 1 = 0;              // whether the value is table::ended_count
-    std::uint64_t reserved : 24 = 0;
+    // mark of the record (table::RecordName), and the flags below: one word, which a walk stores in
+    // one piece
+    std::uint64_t mark_and_flags = 0;
+
+    static constexpr std::uint64_t bytes_follow = std::uint64_t{1} << 62;
+    static constexpr std::uint64_t count_ended = std::uint64_t{1} << 63;
+    static_assert(table::claim::mark_mask < bytes_follow);
+
+    [[nodiscard]] std::uint64_t mark() const noexcept {
+        return mark_and_flags & table::claim::mark_mask;
+    }
+
+    // Whether key and value follow.
+    [[nodiscard]] bool has_bytes() const noexcept { return (mark_and_flags & bytes_follow) != 0; }
+
+    // Whether the value is table::ended_count.
+    [[nodiscard]] bool is_ended_count() const noexcept {
+        return (mark_and_flags & count_ended) != 0;
+    }
 };
 
 // Visits entries behind a place, as many as fit: a WalkedEntry for each follows the output, and if

@@ -129,7 +129,7 @@ Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Sc
             if (!put.is_ok()) return put;
             if (from.kind == ContainerKind::multiset) return take_count(from, entry);
             auto erased = hashed_.tables().erase_record(place_of_walked(place, entry.head),
-                                                        {entry.head.record, entry.head.mark});
+                                                        {entry.head.record, entry.head.mark()});
             return erased.is_ok() ? Status() : std::move(erased).failure();
         },
         nothing_to_flush);

@@ -46,7 +46,7 @@ EntryPlace end_at(std::uint64_t table) noexcept {
 }
 
 EntryPlace place_of(std::uint64_t table, const allocator::WalkedEntry& entry) noexcept {
-    return {table, entry.place, entry.record, entry.key_bytes, entry.value_bytes, entry.mark};
+    return {table, entry.place, entry.record, entry.key_bytes, entry.value_bytes, entry.mark()};
 }
 
 // The place just before a place's entry.
@@ -140,7 +140,7 @@ Result<EntryPlace> HashedWalk::next_in(const ContainerName& name,
         if (!status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
-            if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
+            if (is_gone(name.kind, entry.head.is_ended_count())) continue;
             return place_of(after.table, entry.head);
         }
     } while (reader.has_more());
@@ -198,7 +198,7 @@ Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
         if (auto status = reader.fetch({some, true}); !status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
-            if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
+            if (is_gone(name.kind, entry.head.is_ended_count())) continue;
             at = place_of(at.table, entry.head);
             if (state.taken == state.wish.entries_max) return ScanEnd::filled;
             if (!state.has_room_for(at)) return ScanEnd::filled;
@@ -290,7 +290,7 @@ Result<HashedWalk::LongEntry> HashedWalk::read_whole(WalkReader& reader,
                                                      const ContainerName& name,
                                                      WalkReader::Entry& entry,
                                                      LongBytes& bytes) {
-    if (entry.head.has_bytes != 0) return LongEntry::read;
+    if (entry.head.has_bytes()) return LongEntry::read;
     auto fetched = fetch_long(place, name, entry.head, bytes.key, bytes.value);
     if (!fetched.is_ok()) return fetched;
     if (fetched.value() == LongEntry::unseen) {
@@ -317,7 +317,7 @@ Result<HashedWalk::LongEntry> HashedWalk::fetch_long(const TablePlace& place,
         entry.record + Record::head_bytes + Record::rounded(entry.value_bytes);
     if (auto status = get(calls.gma(), key.data(), key_at, key.size()); !status.is_ok())
         return status;
-    auto read = calls.read(at, {entry.record, entry.mark}, value);
+    auto read = calls.read(at, {entry.record, entry.mark()}, value);
     if (!read.is_ok()) return std::move(read).failure();
     bool is_read = read.value().effect != Effect::absent;
     // The values of a multimap are not replaced.

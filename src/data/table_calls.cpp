@@ -239,7 +239,7 @@ Result<EntryResult> TableCalls::find_by_long_key(const TablePlace& place, Bytes 
         if (auto status = get(gma_, other.data(), key_at, other.size()); !status.is_ok())
             return status;
         if (!std::equal(key.begin(), key.end(), other.begin())) continue;
-        auto found = read(place, {entry.head.record, entry.head.mark}, room);
+        auto found = read(place, {entry.head.record, entry.head.mark()}, room);
         if (!found.is_ok() || found.value().effect == Effect::done) return found;
         // It was replaced, or erased, since the walk returned it.
         reader.go_back({position, 0});

@@ -45,8 +45,8 @@ public:
 
     struct Entry {
         allocator::WalkedEntry head;
-        std::span<const std::byte> key;    // empty unless head.has_bytes
-        std::span<const std::byte> value;  // empty unless head.has_bytes
+        std::span<const std::byte> key;    // empty unless head.has_bytes()
+        std::span<const std::byte> value;  // empty unless head.has_bytes()
     };
 
     // Takes one of the entries read. false: there are none left.
@@ -56,7 +56,7 @@ public:
         std::memcpy(&entry.head, room_.data() + at_, sizeof entry.head);
         at_ += sizeof entry.head;
         entry.key = entry.value = {};
-        if (entry.head.has_bytes == 0) return true;
+        if (!entry.head.has_bytes()) return true;
         const std::span<const std::byte> all(room_);
         entry.key = all.subspan(at_, entry.head.key_bytes);
         at_ += entry.head.key_bytes;

@@ -42,8 +42,8 @@ base::Status HashedWalk::visit_table(const TablePlace& place,
         if (auto status = reader.fetch({}); !status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
-            if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
-            auto status = entry.head.has_bytes == 0 ? flush() : base::Status();
+            if (is_gone(name.kind, entry.head.is_ended_count())) continue;
+            auto status = !entry.head.has_bytes() ? flush() : base::Status();
             if (!status.is_ok()) return status;
             auto fetched = read_whole(reader, place, name, entry, bytes);
             if (!fetched.is_ok()) return std::move(fetched).failure();

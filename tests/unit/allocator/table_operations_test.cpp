@@ -105,7 +105,7 @@ TEST_F(TableOperationsTest, a_walk_returns_every_entry_and_clearing_leaves_none)
             WalkedEntry entry;
             std::memcpy(&entry, result_.data() + at, sizeof entry);
             at += sizeof entry;
-            if (entry.has_bytes == 0) {
+            if (!entry.has_bytes()) {
                 ++without_bytes;
                 EXPECT_EQ(entry.value_bytes, 960U);
                 told_keys.insert("key 7");
