@@ -65,6 +65,14 @@ TEST_F(LockTest, each_call_in_a_wrong_state_is_refused) {
     run_task(LockTask::calls);
 }
 
+TEST_F(LockTest, a_wait_without_memory_is_refused_and_leaves_no_place_in_the_queue) {
+    run_task(LockTask::full_heaps);
+}
+
+TEST_F(LockTest, no_grant_of_a_wait_before_a_reset_has_an_effect_after_it) {
+    run_task(LockTask::resets);
+}
+
 TEST_F(LockTest, survivors_get_the_lock_of_a_killed_rank_and_one_is_told) {
     strike_all(
         ACP_TEST_PROGRAM_DIR "/lock_victim", 5 * millisecond_ns,

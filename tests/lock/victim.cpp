@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program whose ranks take a lock. Each holder checks that it is alone, and that the words
 // which the lock guards are as the holder before left them.
+#include <algorithm>
 #include <atomic>
 #include <sched.h>
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <acp.h>
 
@@ -19,6 +21,7 @@ namespace {
 constexpr std::uint64_t entries_after_kill = 60;
 constexpr std::uint64_t entries_counted = 400;
 constexpr std::int64_t hurry_ns = 30'000;
+constexpr unsigned char pattern = 0x3c;
 
 class Worker : VictimRank<LockNote> {
 public:
@@ -30,10 +33,7 @@ public:
 
     int run() {
         note_.process.store(getpid(), std::memory_order_relaxed);
-        if (rank_ == 0) board_.lock.store(acp_create_lock(board_.home).ga);
-        must(acp_sync() == 0, "acp_sync");
-        lock_ = {board_.lock.load()};
-        must(lock_.ga != ACP_GA_NULL, "acp_create_lock");
+        make_lock();
         switch (board_.task) {
             case LockTask::contend:
                 contend();
@@ -47,6 +47,12 @@ public:
             case LockTask::calls:
                 calls();
                 break;
+            case LockTask::full_heaps:
+                wait_with_full_heap();
+                break;
+            case LockTask::resets:
+                reset_between();
+                break;
         }
         enter(LockPhase::done);
         await_others();
@@ -56,6 +62,13 @@ public:
     }
 
 private:
+    void make_lock() {
+        if (rank_ == 0) board_.lock.store(acp_create_lock(board_.home).ga);
+        must(acp_sync() == 0, "acp_sync");
+        lock_ = {board_.lock.load()};
+        must(lock_.ga != ACP_GA_NULL, "acp_create_lock");
+    }
+
     void enter(LockPhase phase) { note_.phase.store(phase, std::memory_order_release); }
 
     [[nodiscard]] bool is_struck() const {
@@ -149,6 +162,85 @@ private:
         must(taken == 0, "acp_lock");
         be_inside(false);
         must(acp_unlock(lock_) == 0, "acp_unlock");
+    }
+
+    // Takes all memory of the own heap.
+    std::vector<acp_ga_t> fill_heap() {
+        std::vector<acp_ga_t> blocks;
+        for (std::size_t bytes = std::size_t{1} << 30; bytes >= 64;) {
+            const acp_ga_t block = acp_malloc(bytes, rank_);
+            if (block == ACP_GA_NULL) {
+                bytes /= 2;
+            } else {
+                blocks.push_back(block);
+            }
+        }
+        acp_clear_errno();
+        return blocks;
+    }
+
+    // A waiter of another node needs memory of its heap: without it the wait is refused, and leaves no
+    // place in the queue; a free lock is taken.
+    void wait_with_full_heap() {
+        if (rank_ == board_.home) must(acp_lock(lock_) == 0, "acp_lock by the home");
+        must(acp_sync() == 0, "acp_sync");
+        if (rank_ != board_.home) {
+            const bool is_near = acp_query_address(acp_query_starter_ga(board_.home)) != nullptr;
+            const std::vector<acp_ga_t> blocks = fill_heap();
+            must(acp_try_lock(lock_) == ACP_NONE, "acp_try_lock of a held lock");
+            if (is_near) {
+                must(acp_lock_timeout(lock_, hurry_ns) == ACP_NONE, "acp_lock_timeout on the node");
+            } else {
+                fails_with(acp_lock(lock_), ACP_ERR_MEMORY, "acp_lock with a full heap");
+                fails_with(acp_lock_timeout(lock_, hurry_ns), ACP_ERR_MEMORY,
+                           "acp_lock_timeout with a full heap");
+            }
+            must(acp_sync() == 0, "acp_sync");  // the home releases the lock
+            must(acp_sync() == 0, "acp_sync");
+            for (int round = 0; round < 20; ++round) {
+                const int taken = acp_try_lock(lock_);
+                if (taken == 0) must(acp_unlock(lock_) == 0, "acp_unlock with a full heap");
+                must(taken == 0 || taken == ACP_NONE, "acp_try_lock with a full heap");
+            }
+            for (const acp_ga_t block : blocks) must(acp_free(block) == 0, "acp_free");
+        } else {
+            must(acp_sync() == 0, "acp_sync");
+            // Fails if the lock has a waiter.
+            must(acp_unlock(lock_) == 0 && acp_try_lock(lock_) == 0, "the lock had a waiter");
+            must(acp_unlock(lock_) == 0, "acp_unlock by the home");
+            must(acp_sync() == 0, "acp_sync");
+        }
+        must(acp_sync() == 0, "acp_sync");
+        count();
+    }
+
+    // Waiters give up while they are granted the lock. No notification of a wait before acp_reset
+    // changes memory or grants a wait after it.
+    void reset_between() {
+        constexpr std::size_t block_bytes = 64;
+        constexpr std::size_t block_count = 64;
+        for (int round = 0; round < 10 && is_all_right(); ++round) {
+            std::vector<unsigned char*> blocks;
+            for (std::size_t i = 0; i < block_count; ++i) {
+                const acp_ga_t block = acp_malloc(block_bytes, rank_);
+                blocks.push_back(static_cast<unsigned char*>(acp_query_address(block)));
+                std::fill_n(blocks.back(), block_bytes, pattern);
+            }
+            must(acp_sync() == 0, "acp_sync");
+            for (int entry = 0; entry < 40; ++entry) {
+                const int taken =
+                    acp_lock_timeout(lock_, static_cast<std::int64_t>(random_.below(2 * hurry_ns)));
+                must(taken == 0 || taken == ACP_NONE, "acp_lock_timeout");
+                if (taken == 0) be_inside(false);
+                if (taken == 0) must(acp_unlock(lock_) == 0, "acp_unlock");
+            }
+            for (const unsigned char* block : blocks) {
+                must(std::count(block, block + block_bytes, pattern) == block_bytes,
+                     "a block has changed");
+            }
+            must(acp_reset(rank_) == 0, "acp_reset");
+            make_lock();
+        }
     }
 
     void fails_with(int result, int code, const std::string& what) {
