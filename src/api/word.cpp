@@ -37,9 +37,6 @@ static_assert(comparison_of(ACP_WORD_GREATER_EQUAL) == WordComparison::greater_e
 static_assert(!comparison_of(std::numeric_limits<int>::min()));
 static_assert(!comparison_of(std::numeric_limits<int>::max()));
 
-// With ACP_CHECK a wait of this length is reported.
-constexpr std::int64_t long_wait_ns = 2'000'000'000;
-
 Status refuse(std::string text) {
     return {Code::argument, "acp_wait_word: " + std::move(text)};
 }
@@ -77,13 +74,11 @@ base::Result<gma::AwaitedWord> word_of(const volatile void* place,
 
 Status wait(const gma::AwaitedWord& word, std::int64_t timeout_ns) {
     gma::WordWaits& waits = *api::library().word_waits;
-    if (!api::is_checking() || (timeout_ns >= 0 && timeout_ns <= long_wait_ns)) {
-        return waits.wait(word, timeout_ns);
-    }
-    auto first = waits.wait(word, long_wait_ns);
-    if (first.code() != Code::timeout) return first;
-    api::tell_long_wait("acp_wait_word", long_wait_ns, word.describe());
-    return waits.wait(word, timeout_ns < 0 ? timeout_ns : timeout_ns - long_wait_ns);
+    if (!api::is_checking()) return waits.wait(word, timeout_ns);
+    const gma::WordWaits::LongWordWait tell_long_wait = [](const std::string& awaited) {
+        api::tell_long_wait("acp_wait_word", gma::WordWaits::long_wait_ns, awaited);
+    };
+    return waits.wait(word, timeout_ns, &tell_long_wait);
 }
 
 }  // namespace

@@ -62,17 +62,14 @@ public:
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
-        if (since_ns_ == 0) since_ns_ = since_ns;
         memory::Command told;
         told.source = rounds_.routes_.number;
         told.target = rounds_.gma_.space().starter_address(rounds_.process_awaited());
-        entry.tell(node::WaitFor::member, since_ns_, &told);
+        entry.tell(node::WaitFor::member, since_ns, &told);
     }
 
 private:
     Rounds& rounds_;
-    // When the wait was first announced: wait_and_watch() calls wait_until() repeatedly.
-    std::uint64_t since_ns_ = 0;
 };
 
 Rounds::Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes)

@@ -7,7 +7,6 @@
 
 #include "gma/commands_end.hpp"
 #include "gma/condition_of_layer.hpp"
-#include "os/clock.hpp"
 #include "os/signal_gate.hpp"
 #include "os/thread.hpp"
 
@@ -200,9 +199,10 @@ void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
 
 node::Outcome Completion::wait_until(Condition& condition,
                                      std::int64_t timeout_ns,
-                                     bool is_interruptible) {
+                                     bool is_interruptible,
+                                     ShownWait* shown) {
     ConditionOfLayer looked_at(condition, under_way_);
-    return attend(looked_at, Deadline(timeout_ns), is_interruptible);
+    return attend(looked_at, Deadline(timeout_ns), is_interruptible, shown);
 }
 
 void Completion::leave_for_long() noexcept {
@@ -221,7 +221,11 @@ void Completion::wait_for_end(std::uint64_t number,
 // Waits until the condition holds: the thread makes progress, and sleeps on its bell when there is
 // nothing to do.
 //   is_interruptible  signal handlers end the wait
-node::Outcome Completion::attend(Condition& condition, Deadline deadline, bool is_interruptible) {
+//   shown             of the whole wait, of which this call is a part; nullptr: this call is all
+node::Outcome Completion::attend(Condition& condition,
+                                 Deadline deadline,
+                                 bool is_interruptible,
+                                 ShownWait* shown) {
     os::SignalGate gate(&masked_futexes_);
     os::SignalGate* const signals = is_interruptible ? &gate : nullptr;
     node::Door& door = member_.slot().door;
@@ -231,11 +235,9 @@ node::Outcome Completion::attend(Condition& condition, Deadline deadline, bool i
                         progress_.manner().may_program_poll);
     ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
     const auto ready = [&] { return work_until(condition, deadline); };
-    std::uint64_t start_ns = 0;
-    node::AwaitedEntry entry(member_.slot());
+    ShownWait own(member_.slot());
     const auto sleep = [&](std::int64_t timeout_left_ns) {
-        start_ns = start_ns != 0 ? start_ns : os::now_ns();
-        condition.announce(entry, start_ns);
+        (shown != nullptr ? *shown : own).announce(condition);
         stay.rest();
         attending.rest();
         const std::uint32_t value = door.waiter_bell.announce();  // partner: node::ring_bell

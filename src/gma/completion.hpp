@@ -14,6 +14,7 @@
 #include "gma/deadline.hpp"
 #include "gma/progress.hpp"
 #include "gma/service_thread.hpp"
+#include "gma/shown_wait.hpp"
 #include "gma/under_way.hpp"
 #include "local/space.hpp"
 #include "node/member.hpp"
@@ -58,9 +59,11 @@ public:
 
     // Waits until a condition holds. The waiting thread makes progress on commands, as in wait(),
     // and on the operations that layers above have in flight. timeout_ns as in wait().
+    //   shown  the wait that this call is a part of; nullptr: the call is the whole wait
     node::Outcome wait_until(Condition& condition,
                              std::int64_t timeout_ns,
-                             bool is_interruptible = false);
+                             bool is_interruptible = false,
+                             ShownWait* shown = nullptr);
 
     // Whether a thread of the process waits for commands or a condition, and has polled it a few
     // times in vain.
@@ -96,7 +99,8 @@ private:
                                 bool is_interruptible);
     node::Outcome attend(Condition& condition,
                          Deadline deadline = {},
-                         bool is_interruptible = false);
+                         bool is_interruptible = false,
+                         ShownWait* shown = nullptr);
     base::Status take_failure(std::uint64_t number, bool is_exact);
     bool work_until(Condition& condition, Deadline deadline);
 

@@ -40,7 +40,8 @@ public:
     // The thread is about to sleep. Describes the wait in the entry of its process
     // (node/awaited.hpp), and requests a ring from the process that will make the condition true,
     // where that one rings only on request. look() is called once more afterwards.
-    //   since_ns  os::now_ns() when the wait began to sleep
+    //   since_ns  os::now_ns() when the wait began to sleep, in the first of its calls if it consists
+    //             of several (gma/shown_wait.hpp)
     virtual void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) = 0;
 
     // Sleeps until the bell's word is no longer `value`, or the time is over. A condition that may

@@ -48,8 +48,7 @@ public:
         // The row of the member's slot; nullptr when several ranks are threads of one process (tests).
         const local::OwnRow* own_row = nullptr;
         remote::Link* link = nullptr;  // to the gateway of the node, in a job of several
-        // The operations that invoke can run: equal in all processes and gateways of the job.
-        const local::OperationTable* operations = nullptr;
+        const local::OperationTable* operations = nullptr;  // equal in all processes and gateways
     };
 
     // Opens global memory access for a member that took its slot. Publishes what others need; a meeting of all ranks comes before the first use.
@@ -190,8 +189,9 @@ public:
 
     node::Outcome wait_until(Condition& condition,
                              std::int64_t timeout_ns,
-                             bool is_interruptible = false) {
-        return completion_.wait_until(condition, timeout_ns, is_interruptible);
+                             bool is_interruptible = false,
+                             ShownWait* shown = nullptr) {
+        return completion_.wait_until(condition, timeout_ns, is_interruptible, shown);
     }
 
     [[nodiscard]] node::Unreported finish_all() { return completion_.finish_all(); }

@@ -128,6 +128,8 @@ public:
     // When look() has answered `all`: the word; else a rank is gone.
     [[nodiscard]] bool is_met() const noexcept { return is_met_; }
 
+    [[nodiscard]] const AwaitedWord& word() const noexcept { return word_; }
+
     [[nodiscard]] std::uint32_t gone() const noexcept { return gone_; }
 
 private:
@@ -187,10 +189,25 @@ base::Status WordWaits::peer_gone(const AwaitedWord& word) const {
     });
 }
 
-base::Status WordWaits::wait(const AwaitedWord& word, std::int64_t timeout_ns) {
+node::Outcome WordWaits::wait_until(WordCondition& condition,
+                                    std::int64_t timeout_ns,
+                                    const LongWordWait* tell_long_wait) {
+    if (tell_long_wait == nullptr || (timeout_ns >= 0 && timeout_ns <= long_wait_ns)) [[likely]]
+        return gma_.wait_until(condition, timeout_ns, true);
+    ShownWait shown(gma_.space());
+    const node::Outcome outcome = gma_.wait_until(condition, long_wait_ns, true, &shown);
+    if (outcome != node::Outcome::timeout) return outcome;
+    (*tell_long_wait)(condition.word().describe());
+    return gma_.wait_until(condition, timeout_ns < 0 ? timeout_ns : timeout_ns - long_wait_ns, true,
+                           &shown);
+}
+
+base::Status WordWaits::wait(const AwaitedWord& word,
+                             std::int64_t timeout_ns,
+                             const LongWordWait* tell_long_wait) {
     if (looks_at_once_find(word)) return {};
     WordCondition condition(*this, word);
-    const node::Outcome outcome = gma_.wait_until(condition, timeout_ns, true);
+    const node::Outcome outcome = wait_until(condition, timeout_ns, tell_long_wait);
     if (outcome == node::Outcome::interrupted) {
         return base::Status::worded(base::Code::interrupted, [] {
             return std::string("a signal handler ran while waiting");

@@ -4,11 +4,12 @@
 // the bell of its process. Writers ring that bell when a thread sleeps for a word
 // (node/word_sleepers.hpp), except plain stores and copies of the inline path; for these the
 // sleeper naps and polls (gma/nap_pacer.hpp). Any thread. Reasons: ADR 0033. Tests:
-// tests/conformance/wait_word_test.cpp.
+// tests/unit/gma/word_waits_test.cpp, tests/conformance/wait_word_test.cpp.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/status.hpp"
@@ -39,11 +40,18 @@ public:
     WordWaits& operator=(const WordWaits&) = delete;
     ~WordWaits() = default;
 
-    //   timeout_ns  0: polls once; < 0: for ever
+    // Called once, by a thread that has waited for long_wait_ns, with the description of the word.
+    using LongWordWait = std::function<void(const std::string& word)>;
+    static constexpr std::int64_t long_wait_ns = 2'000'000'000;
+
+    //   timeout_ns      0: polls once; < 0: for ever
+    //   tell_long_wait  nullptr: no call
     // Errors: timeout; interrupted (a signal handler ran while it waited); peer (a rank is gone
     // that no call of this process has reported: all calls in flight report it, or else the next
     // one does). The word has priority: a call that finds the comparison true returns ok.
-    base::Status wait(const AwaitedWord& word, std::int64_t timeout_ns);
+    base::Status wait(const AwaitedWord& word,
+                      std::int64_t timeout_ns,
+                      const LongWordWait* tell_long_wait = nullptr);
 
 private:
     class WordCondition;
@@ -56,6 +64,9 @@ private:
 
     [[nodiscard]] std::uint32_t count_gone() const noexcept;
     [[nodiscard]] bool looks_at_once_find(const AwaitedWord& word) const noexcept;
+    node::Outcome wait_until(WordCondition& condition,
+                             std::int64_t timeout_ns,
+                             const LongWordWait* tell_long_wait);
     base::Status peer_gone(const AwaitedWord& word) const;
 
     Gma& gma_;

@@ -53,7 +53,6 @@ struct Locks::Waiting {
     bool is_here = false;
     LockReply last;  // the latest answer about the lock
     gma::Deadline deadline;
-    std::uint64_t since_ns = 0;  // when the thread slept first; wait() sleeps several times
 };
 
 // On the lock's node: the lock is the waiter's, or another waiter must be notified. From another
@@ -78,12 +77,11 @@ public:
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         const local::Space& space = locks_.gma_.space();
         const std::uint32_t holder = waiting_.last.holder;
-        if (waiting_.since_ns == 0) waiting_.since_ns = since_ns;
         memory::Command told;
         told.source = waiting_.call.lock;
         told.target =
             holder < space.segment().shape().procs ? locks_.allocator_.start_of(holder) : 0;
-        entry.tell(node::WaitFor::object, waiting_.since_ns, &told, "holds the lock");
+        entry.tell(node::WaitFor::object, since_ns, &told, "holds the lock");
     }
 
 private:
@@ -174,7 +172,7 @@ Result<LockTaken> Locks::take(GlobalAddress lock,
     if (!owner.is_ok()) return std::move(owner).failure();
     BorrowedGrantWord grant_word(grant_words_);
     const bool is_here = gma_.space().is_on_node(owner.value());
-    Waiting waiting{call_on(lock), grant_word, is_here, {}, {}, 0};
+    Waiting waiting{call_on(lock), grant_word, is_here, {}, {}};
     Status no_word;  // why the caller cannot wait for the lock of another node
     if (!is_here && timeout_ns != 0) {
         no_word = grant_word.begin();
@@ -213,6 +211,7 @@ Result<LockTaken> Locks::take(GlobalAddress lock,
 Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) {
     const std::uint64_t began_ns = os::now_ns();
     bool is_told = tell_long_wait == nullptr;
+    gma::ShownWait shown(gma_.space());
     for (;;) {
         // The holder's death is known here, and perhaps not yet on the lock's node.
         const bool is_dead = !waiting.is_here && is_gone(waiting.last.holder);
@@ -220,7 +219,7 @@ Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) 
         if (const std::int64_t left_ns = waiting.deadline.left_ns(); left_ns >= 0)
             slice_ns = std::min(slice_ns, left_ns);
         LockCondition condition(*this, waiting);
-        (void)gma_.wait_until(condition, slice_ns);
+        (void)gma_.wait_until(condition, slice_ns, false, &shown);
         if (waiting.grant_word.is_granted()) return LockTaken{true, waiting.grant_word.has_died()};
         auto reply = run<operations::PollLock>(waiting.call, waiting.call);
         notify_next(waiting.last);

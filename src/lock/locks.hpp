@@ -6,7 +6,7 @@
 // sets its grant word, in its own heap, and asks the lock's node only after a death, and every 2 s.
 // So a waiter loses nothing if the thread dies or stops that gave it the lock. One object per epoch.
 // Any thread.
-// Reasons: ADR 0041. Tests: tests/lock.
+// Reasons: ADR 0041. Tests: tests/unit/lock, tests/lock.
 #pragma once
 
 #include <cstdint>

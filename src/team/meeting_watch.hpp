@@ -6,7 +6,7 @@
 // could join the call: publications and messages that the member sent before have arrived by then,
 // and the member has left a call that such a thread completed.
 // For the one thread that is in a call on the team or the plan.
-// Tests: tests/conformance/team_check_test.cpp.
+// Tests: tests/unit/team/meeting_watch_test.cpp, tests/conformance/team_check_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,10 @@ public:
     //   process()  the awaited process, or the constant nobody
     template <typename Process>
     std::string wait(gma::Condition& condition, const Process& process) {
+        gma::ShownWait shown(gma_.space());
         for (;;) {
-            if (gma_.wait_until(condition, look_ns) != node::Outcome::timeout) return {};
+            if (gma_.wait_until(condition, look_ns, false, &shown) != node::Outcome::timeout)
+                return {};
             const std::uint32_t awaited = process();
             if (awaited == nobody) continue;
             std::string call = look(awaited, os::now_ns());

@@ -71,15 +71,12 @@ public:
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         is_announced_ = true;
-        if (since_ns_ == 0) since_ns_ = since_ns;
-        team_.announce(expected_, entry, since_ns_);
+        team_.announce(expected_, entry, since_ns);
     }
 
 private:
     Team& team_;
     Expectation& expected_;
-    // When the wait was first announced: wait_and_watch() calls wait_until() repeatedly.
-    std::uint64_t since_ns_ = 0;
     bool has_come_ = false;
     bool is_announced_ = false;
 };

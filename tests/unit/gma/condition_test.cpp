@@ -75,6 +75,25 @@ TEST_P(ConditionTest, a_wait_for_a_condition_that_stays_false_ends_at_the_caller
     EXPECT_EQ(ranks[0].gma->wait_until(condition, 0), node::Outcome::ready);
 }
 
+TEST_P(ConditionTest, a_wait_of_several_calls_is_shown_as_one_also_between_them) {
+    Ranks ranks(GetParam(), 1, 1);
+    FlagCondition condition;
+    const auto look = [&] { return node::look_at(ranks.node(), 0, os::now_ns()); };
+    {
+        ShownWait shown(ranks.node().slot(0));
+        std::uint64_t before_ns = 0;
+        for (int call = 0; call < 3; ++call) {
+            EXPECT_EQ(ranks[0].gma->wait_until(condition, 2'000'000, false, &shown),
+                      node::Outcome::timeout);
+            const node::Doing doing = look();
+            EXPECT_EQ(doing.what, node::WaitFor::command);
+            EXPECT_GT(doing.waited_ns, before_ns);
+            before_ns = doing.waited_ns;
+        }
+    }
+    EXPECT_EQ(look().what, node::WaitFor::nothing);
+}
+
 INSTANTIATE_TEST_SUITE_P(Routes,
                          ConditionTest,
                          testing::Values(base::IntraNode::automatic,
