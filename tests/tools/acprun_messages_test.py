@@ -77,6 +77,20 @@ class UnfinishedLines(ToolTest):
         self.assertNotIn(b"\r\n\r\n", seen)
 
 
+class WholeLines(ToolTest):
+    def test_reports_of_one_node_cut_no_line_of_another(self):
+        """Ranks of node 0 fail one after the other while a rank of node 1 writes long lines without a pause."""
+        ranks, count, length = 20, 300, 60_000
+        verbs = []
+        for rank in range(ranks):
+            verbs += [f"{rank}:lines={100 * rank}", f"{rank}:exit=3"]
+        verbs += [f"{ranks}:bytes={length}", f"{ranks}:print="] * count
+        lines = merged("-n", str(2 * ranks), "--nodes", "2", "--on-failure=continue", ACT, *verbs).splitlines()
+        kinds = [line for line in lines if not re.fullmatch(r"rank \d+ line \d+ x* end|acprun: .*", line)]
+        self.assertEqual({len(line) for line in kinds}, {length}, [line[:100] for line in kinds if len(line) != length])
+        self.assertEqual(len(kinds), count)
+
+
 class Order(ToolTest):
     def test_a_report_follows_the_output_of_its_rank(self):
         """While the job goes on: in repeated runs, since the report and the output come by different ways."""

@@ -174,6 +174,7 @@ private:
     std::vector<Rank> ranks_;                 // the ranks of this node, by slot
     OutputThreads outputs_;
     LineState message_line_;  // the last line of the file to which acprun writes its messages
+    LineState carried_line_;  // the last line of standard output, if acprun writes it on
     std::vector<UncarriedReport>
         uncarried_;                    // reports whose output is still being passed on, in order
     bool has_told_open_line_ = false;  // the last message to acprun about message_line_ was `open`

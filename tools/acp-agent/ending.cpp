@@ -176,7 +176,10 @@ void Agent::tell_carried() {
             if (outputs_[i] != nullptr && outputs_[i]->flushed() < report.requests[i]) return false;
         }
         tell_line_state();  // as the flush has left it
-        channel_.send("carried " + std::to_string(report.process));
+        std::string carried = "carried " + std::to_string(report.process);
+        for (const auto& output : outputs_)
+            carried += " " + std::to_string(output != nullptr ? output->left_at() : 0);
+        channel_.send(carried);
         return true;
     };
     std::erase_if(uncarried_, is_carried);

@@ -158,10 +158,15 @@ Status Agent::prepare_outputs() {
     }
     constexpr std::array<std::uint64_t, 2> tokens{token_stdout, token_stderr};
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
-        const bool is_for_messages =
-            plan_.output_directory.empty() && os::are_same_file(targets[i], os::standard_error);
-        auto made = OutputThread::create(thread_names[i], targets[i],
-                                         is_for_messages ? &message_line_ : nullptr);
+        LineState* line = nullptr;
+        if (plan_.output_directory.empty()) {
+            if (os::are_same_file(targets[i], os::standard_error)) {
+                line = &message_line_;
+            } else if (plan_.nodes() > 1) {
+                line = &carried_line_;  // acprun may write both streams to one file
+            }
+        }
+        auto made = OutputThread::create(thread_names[i], targets[i], line);
         if (!made.is_ok()) return std::move(made).failure();
         outputs_[i] = std::move(made).value();
         if (auto status = poll_->add(outputs_[i]->news_fd(), tokens[i]); !status.is_ok())

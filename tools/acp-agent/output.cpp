@@ -50,7 +50,7 @@ Status OutputThread::add(os::FileDescriptor stream, Marks marks, Passing passing
     if (auto status = os::set_nonblocking(stream.get()); !status.is_ok()) return status;
     if (auto status = poll_.add(stream.get(), streams_.size()); !status.is_ok()) return status;
     streams_.push_back({std::move(stream), LineGate(std::move(marks.tag)), passing,
-                        std::move(marks.rest_of_line), os::FileDescriptor(), "", false});
+                        std::move(marks.rest_of_line), os::FileDescriptor(), "", false, 0, 0});
     ++open_streams_;
     return {};
 }
@@ -83,8 +83,12 @@ void OutputThread::finish() noexcept {
     }
 }
 
-std::uint64_t OutputThread::request_flush() noexcept {
+std::uint64_t OutputThread::request_flush(const LeftLine& left) {
     if (line_ == nullptr) return 0;
+    if (left.at != 0) {
+        const std::scoped_lock lock(left_mutex_);
+        left_lines_.push_back(left);
+    }
     // relaxed: ordered by the event's system calls
     const std::uint64_t number = flush_wanted_.fetch_add(1, std::memory_order_relaxed) + 1;
     wake_.signal();
@@ -147,6 +151,8 @@ bool OutputThread::carry(Stream& stream) {
             stream.gate.pass(bytes, out);
         }
     });
+    stream.read_bytes += result.bytes;
+    release_left(stream);
     return true;
 }
 
@@ -174,13 +180,27 @@ void OutputThread::flush() {
         for (std::size_t bytes = 0; bytes < flush_bytes_max; bytes += read_bytes_max) {
             if (!stream.descriptor.is_open() || !carry(stream)) break;
         }
-        if (stream.passing == Passing::by_lines) continue;
-        pass_on(
-            stream, [&](std::string& out) { stream.gate.release(out); },
-            stream.passing == Passing::by_lines_and_flushes);
+    }
+    std::vector<LeftLine> left;
+    {
+        const std::scoped_lock lock(left_mutex_);
+        left.swap(left_lines_);
+    }
+    for (const LeftLine& one : left) {
+        Stream& stream = streams_[one.stream];
+        stream.left_at = std::max(stream.left_at, one.at);
+        release_left(stream);
     }
     flushed_.store(wanted, std::memory_order_release);  // release: partner is flushed()
     news_.signal();
+}
+
+// Passes on an unfinished line only if its writer has left it: it is about to write the rest of any
+// other one.
+void OutputThread::release_left(Stream& stream) {
+    if (stream.left_at == 0 || stream.read_bytes != stream.left_at) return;
+    pass_on(
+        stream, [&](std::string& out) { stream.gate.release(out); }, true);
 }
 
 void OutputThread::end(Stream& stream) {
@@ -210,9 +230,12 @@ void OutputThread::write_out(Stream& stream, bool is_leaving) {
         separate(stream);
         note_line(LineState::Known::begins);
         if (const int error = os::write_all(target_, out_); error != 0) fail(error, nullptr);
+        written_bytes_ += out_.size();
         note_line(LineState::Known::was_written);
         if (is_leaving) line().leave(&stream);
         stream.has_left_line = line().left_by() == &stream;
+        // relaxed: ordered by flushed_ and is_done_
+        left_at_.store(stream.has_left_line ? written_bytes_ : 0, std::memory_order_relaxed);
     }
     out_.clear();
 }

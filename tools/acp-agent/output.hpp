@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,9 +34,7 @@ inline constexpr std::size_t flush_bytes_max = 1048576;
 // When bytes of a stream are passed on.
 enum class Passing {
     at_once,
-    by_lines,  // when their line is complete
-    // likewise, or at a request to flush: the line may be the last one of a rank that has ended
-    by_lines_and_flushes,
+    by_lines,  // when their line is complete, or its writer has left it (LeftLine)
     // likewise, or when nothing followed for a moment: the line may be a question to the user
     by_lines_and_questions
 };
@@ -46,6 +45,12 @@ struct Marks {
     // Before a piece of a line longer than line_piece_bytes, if another stream was passed on since
     // the piece before; that one was then ended by a newline.
     std::string rest_of_line;
+};
+
+// An unfinished line in a stream, after which its writer writes no rest of that line.
+struct LeftLine {
+    std::size_t stream = 0;  // the number of the stream, in the order of add()
+    std::uint64_t at = 0;    // as many bytes of the stream end with it; 0: there is none
 };
 
 class OutputThread {
@@ -74,10 +79,17 @@ public:
     // block.
     void finish() noexcept;
 
-    // Asks the thread to pass on all that the pipes hold now, of each pipe at most flush_bytes_max.
-    // Does not block. Returns the number of the request; 0, without a request, if the thread has no
-    // LineState: no message is written where it writes.
-    std::uint64_t request_flush() noexcept;
+    // Asks the thread to pass on all that the pipes hold now, of each pipe at most flush_bytes_max:
+    // whole lines, and this unfinished one. Does not block. Returns the number of the request; 0,
+    // without a request, if the thread has no LineState: no message is written where it writes.
+    // Throws std::bad_alloc.
+    std::uint64_t request_flush(const LeftLine& left = {});
+
+    // How many bytes the thread has written to the target, if a stream has left the last line
+    // unfinished; else 0. It includes all writes before the last flushed().
+    [[nodiscard]] std::uint64_t left_at() const noexcept {
+        return left_at_.load(std::memory_order_relaxed);  // ordered by flushed()
+    }
 
     // The number of the last request_flush() that has been carried out; the largest number once
     // is_done().
@@ -117,10 +129,11 @@ private:
         LineGate gate;
         Passing passing;
         std::string rest_of_line;
-        os::FileDescriptor file;  // of add_to_file(); closed after a failed write
-        std::string path;         // likewise; "" for a stream that goes to target_
-        bool has_left_line =
-            false;  // its last bytes were an unfinished line, see LineState::leave()
+        os::FileDescriptor file;     // add_to_file() sets it, a failed write closes it
+        std::string path;            // likewise; "" for a stream that goes to target_
+        bool has_left_line = false;  // it ends with an unfinished line: LineState::leave()
+        std::uint64_t read_bytes = 0;
+        std::uint64_t left_at = 0;  // see LeftLine
     };
 
     OutputThread(const char* name,
@@ -143,6 +156,7 @@ private:
     void pass_on(Stream& stream, const Take& take, bool is_leaving = false);
     void end(Stream& stream);
     void flush();
+    void release_left(Stream& stream);
     void release_questions();
     [[nodiscard]] bool has_question() const noexcept;
     void write_out(Stream& stream, bool is_leaving);
@@ -169,6 +183,10 @@ private:
     std::atomic<bool> is_finish_wanted_{false};
     std::atomic<std::uint64_t> flush_wanted_{0};  // the number of the last request_flush()
     std::atomic<std::uint64_t> flushed_{0};
+    std::atomic<std::uint64_t> left_at_{0};
+    std::uint64_t written_bytes_ = 0;  // to target_
+    std::mutex left_mutex_;
+    std::vector<LeftLine> left_lines_;  // those that flush() has not taken; guarded by left_mutex_
     std::atomic<bool> is_done_{false};
     const Stream* failed_stream_ = nullptr;  // whose file failed; written before failure_
     std::atomic<int> failure_{0};

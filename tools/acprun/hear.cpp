@@ -58,9 +58,7 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.owes_sign_of_life = false;
         agent.silences = 0;
     } else if (word == "carried") {
-        const auto process = base::parse_unsigned(rest);
-        if (process) held_.note_carried(static_cast<std::uint32_t>(*process), outputs_);
-        tell_held();
+        hear_carried(node, rest);
     } else if (word == "line") {
         agent.has_open_line = rest == "open";
     } else if (word == "told") {
@@ -79,6 +77,18 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     } else if (word == "passed" && rest == std::to_string(SIGTSTP)) {
         hear_stopped(node);
     }
+}
+
+void Launcher::hear_carried(std::uint32_t node, std::string_view words) {
+    const auto parts = base::words_of(words, 3);  // process, and LeftLine::at of two streams
+    if (parts.size() != 3) return;
+    const auto process = base::parse_unsigned(parts[0]);
+    if (!process) return;
+    Outputs::LeftLines left{};
+    for (std::size_t i = 0; i < left.size(); ++i)
+        left[i] = {node, base::parse_unsigned(parts[i + 1]).value_or(0)};
+    held_.note_carried(static_cast<std::uint32_t>(*process), outputs_, left);
+    tell_held();
 }
 
 void Launcher::hear_interfaces(std::uint32_t node, std::string_view words) {

@@ -20,16 +20,17 @@ public:
 
     // Call when the agent has passed on what the process wrote.
     //   process  its rank at the start
-    void note_carried(std::uint32_t process, Outputs& outputs) noexcept {
+    //   left     lines that ranks of its node have left unfinished
+    void note_carried(std::uint32_t process, Outputs& outputs, const Outputs::LeftLines& left) {
         for (Held& held : held_) {
-            if (held.failure.rank.process == process) advance(held, outputs);
+            if (held.failure.rank.process == process) advance(held, outputs, left);
         }
     }
 
     // Call when the agent of a node is gone: it has passed on all that it will.
-    void note_gone(std::uint32_t node, Outputs& outputs) noexcept {
+    void note_gone(std::uint32_t node, Outputs& outputs) {
         for (Held& held : held_) {
-            if (held.failure.node == node) advance(held, outputs);
+            if (held.failure.node == node) advance(held, outputs, {});
         }
     }
 
@@ -60,8 +61,8 @@ private:
         bool is_carried;  // the agent has passed the output on
     };
 
-    static void advance(Held& held, Outputs& outputs) noexcept {
-        if (!held.is_carried) held.requests = outputs.request_flush();
+    static void advance(Held& held, Outputs& outputs, const Outputs::LeftLines& left) {
+        if (!held.is_carried) held.requests = outputs.request_flush(left);
         held.is_carried = true;
     }
 

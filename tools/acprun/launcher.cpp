@@ -38,6 +38,7 @@ Launcher::Launcher(PlannedJob job, LaunchOptions options)
 // the ranks have not finished.
 void Launcher::say(std::string_view text) {
     progress_.clear();
+    const auto turn = outputs_.begin_message();
     run::say(text, end_open_line() ? "\n" : "");
 }
 

@@ -90,6 +90,7 @@ private:
 
     // hear.cpp: handles the lines that agents send
     void hear(std::uint32_t node, std::string_view line);
+    void hear_carried(std::uint32_t node, std::string_view words);
     void hear_answer(std::uint32_t node, std::string_view word, std::string_view rest);
     void hear_interfaces(std::uint32_t node, std::string_view words);
     void hear_failed(std::uint32_t node, std::string_view words);

@@ -80,10 +80,10 @@ bool Outputs::end_open_line() noexcept {
     return is_open;
 }
 
-Outputs::FlushRequests Outputs::request_flush() noexcept {
+Outputs::FlushRequests Outputs::request_flush(const LeftLines& left) {
     FlushRequests requests{};
     for (std::size_t i = 0; i < carriers_.size(); ++i) {
-        if (carriers_[i] != nullptr) requests[i] = carriers_[i]->request_flush();
+        if (carriers_[i] != nullptr) requests[i] = carriers_[i]->request_flush(left[i]);
     }
     return requests;
 }

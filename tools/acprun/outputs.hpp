@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "base/status.hpp"
@@ -21,6 +22,9 @@ class Outputs {
 public:
     // Numbers of requests to the output threads, 0 for none.
     using FlushRequests = std::array<std::uint64_t, 2>;
+
+    // One for the carrier of standard output, one for that of standard error.
+    using LeftLines = std::array<agent::LeftLine, 2>;
 
     // Makes the output threads; the caller must call take_news() for events with this token.
     // Errors: limit, system.
@@ -47,8 +51,15 @@ public:
     // file, ends in the middle of a line. Then the caller must write a newline there.
     bool end_open_line() noexcept;
 
+    // Call before a message, and keep the result until it was written: no thread writes in between
+    // to the file where it stands. Waits for a write that has begun, as the message's own would.
+    [[nodiscard]] std::unique_lock<std::mutex> begin_message() {
+        return message_line_.begin_write();
+    }
+
     // Asks the threads that write where messages are written to pass on what the pipes hold now.
-    FlushRequests request_flush() noexcept;
+    //   left  unfinished lines of an agent's streams, which are passed on too
+    FlushRequests request_flush(const LeftLines& left);
 
     [[nodiscard]] bool has_flushed(const FlushRequests& requests) const noexcept;
 

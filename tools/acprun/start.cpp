@@ -113,7 +113,7 @@ Status Launcher::start_agent(std::uint32_t node) {
     if (outputs_.is_used()) {
         const bool may_ask = node == 0 && os::is_terminal(os::standard_input);
         agent::Passing passing =
-            may_ask ? agent::Passing::by_lines_and_questions : agent::Passing::by_lines_and_flushes;
+            may_ask ? agent::Passing::by_lines_and_questions : agent::Passing::by_lines;
         if (job_.common.procs == 1 && !job_.common.has_tags) passing = agent::Passing::at_once;
         auto made = outputs_.add(passing, job_.nodes[node].name);
         if (!made.is_ok()) return std::move(made).failure();
