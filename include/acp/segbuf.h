@@ -97,6 +97,7 @@ ACP_API int64_t acp_query_segbuf_sent(acp_segbuf_t segbuf);
 ACP_API int acp_disconnect_segbuf(acp_segbuf_t segbuf);
 
 /* Waits until the other rank has made its end and has disconnected it too, and frees this end.
+ * If that rank never makes its end, waits for ever, unless that rank dies.
  * Returns 0; or -1: ACP_ERR_STATE (this end was not disconnected; nothing is done), ACP_ERR_STALE,
  * ACP_ERR_PEER (this end is freed all the same). Sleeps when that takes long. */
 ACP_API int acp_free_segbuf(acp_segbuf_t segbuf);
