@@ -29,6 +29,7 @@ class Allocation(ToolTest):
     def test_slurm_lists_have_any_number_of_brackets(self):
         env = {"SLURM_JOB_NODELIST": "r[1-2]n[1-2]"}
         self.assertEqual(list(self.plan(env)[0]), ["r1n1", "r1n2", "r2n1", "r2n2"])
+        self.assertEqual(list(self.plan({"SLURM_JOB_NODELIST": "n[18446744073709551615],b"})[0]), [f"n{2**64 - 1}", "b"])
 
     def test_this_machine_of_an_allocation_needs_no_ssh(self):
         env = {"SLURM_JOB_NODELIST": "own,other", "SLURMD_NODENAME": "own"}
@@ -76,10 +77,25 @@ class Allocation(ToolTest):
                           ({"SLURM_JOB_NODELIST": "a,b", "SLURM_TASKS_PER_NODE": "2(x3)"}, r"SLURM_TASKS_PER_NODE=2\(x3\)"),
                           ({"SLURM_JOB_NODELIST": "-Fx,b"}, "\"-Fx\""),
                           ({"PBS_NODEFILE": "/no/such/file"}, "PBS_NODEFILE: cannot read /no/such/file: No such file"),
-                          ({"LSB_MCPU_HOSTS": "a 2 b"}, "LSB_MCPU_HOSTS=a 2 b")):
+                          ({"LSB_MCPU_HOSTS": "a 2 b"}, "LSB_MCPU_HOSTS=a 2 b"),
+                          ({"LSB_MCPU_HOSTS": " "}, "LSB_MCPU_HOSTS, which is empty"),
+                          ({"LSB_HOSTS": ""}, "LSB_HOSTS, which is empty"),
+                          ({"SLURM_JOB_NODELIST": ""}, "SLURM_JOB_NODELIST="),
+                          ({"SLURM_JOB_NODELIST": "a,"}, "SLURM_JOB_NODELIST=a,"),
+                          ({"SLURM_JOB_NODELIST": "a,b", "SLURM_TASKS_PER_NODE": "2,"}, "SLURM_TASKS_PER_NODE=2,"),
+                          ({"PBS_NODEFILE": "/dev/null"}, "PBS_NODEFILE=/dev/null, in which no machine stands")):
             result = acprun(ACT, "print=started", env=env)
             self.assert_fails(result, 64, seen, "--hosts")
             self.assertEqual(result.stdout, b"")
+
+    def test_a_host_without_its_number_is_refused_whatever_else_is_given(self):
+        seen = r"LSB_MCPU_HOSTS=localhost \(hosts, each with the number of its slots after it\) is not understood"
+        for more in ({}, {"LSB_HOSTS": "localhost"}):
+            for options in ((), ("--dry-run",), ("-n", "1"), ("-n", "2", "--oversubscribe")):
+                with self.subTest(more=more, options=options):
+                    result = acprun(*options, ACT, "print=started", env={"LSB_MCPU_HOSTS": "localhost", **more})
+                    self.assert_fails(result, 64, seen, "--hosts")
+                    self.assertEqual(result.stdout, b"")
 
     def test_pbs_names_a_file_with_a_line_per_rank(self):
         with tempfile.NamedTemporaryFile("w") as file:

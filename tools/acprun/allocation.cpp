@@ -61,8 +61,8 @@ bool add_range(std::string_view range, std::vector<std::string>& numbers) {
     const auto first = base::parse_unsigned(low);
     const auto last = base::parse_unsigned(high);
     if (!first || !last || *last < *first || *last - *first >= range_hosts_max) return false;
-    for (std::uint64_t number = *first; number <= *last; ++number) {
-        numbers.push_back(padded(number, low.size()));
+    for (std::uint64_t i = 0; i <= *last - *first; ++i) {  // the last one may be the largest number
+        numbers.push_back(padded(*first + i, low.size()));
     }
     return true;
 }
@@ -194,17 +194,21 @@ Result<std::optional<Allocation>> lsf_allocation(const base::Environment& enviro
     const std::string job = "LSF job " + find(environment, "LSB_JOBID").value_or("?");
     if (const auto pairs = find(environment, "LSB_MCPU_HOSTS")) {
         const std::vector<std::string> words = words_of(*pairs);
-        for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+        const std::string refusal =
+            "LSB_MCPU_HOSTS=" + *pairs + " (hosts, each with the number of its slots after it)";
+        if (words.size() % 2 != 0) return not_understood(refusal);
+        for (std::size_t i = 0; i < words.size(); i += 2) {
             const auto slots = base::parse_unsigned(words[i + 1]);
-            if (!slots || *slots == 0 || *slots > range_hosts_max || words.size() % 2 != 0) {
-                return not_understood("LSB_MCPU_HOSTS=" + *pairs);
-            }
+            if (!slots || *slots == 0 || *slots > range_hosts_max) return not_understood(refusal);
             hosts.add(words[i], static_cast<std::uint32_t>(*slots));
         }
         if (!words.empty())
             return std::optional(Allocation{hosts.take(), job + " (LSB_MCPU_HOSTS)", lsf_command});
     }
     const auto list = find(environment, "LSB_HOSTS");
+    if (!list && find(environment, "LSB_MCPU_HOSTS")) {
+        return not_understood("LSB_MCPU_HOSTS, which is empty,");
+    }
     if (!list) return std::optional<Allocation>();
     const std::vector<std::string> names = words_of(*list);
     if (names.empty()) return not_understood("LSB_HOSTS, which is empty,");

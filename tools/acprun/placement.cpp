@@ -215,6 +215,7 @@ Result<std::vector<std::uint32_t>> fill_slots(const std::vector<HostSlots>& host
     std::vector<std::uint32_t> counts(hosts.size(), 0);
     std::uint64_t slots = 0;
     for (const HostSlots& host : hosts) slots += host.slots;
+    if (slots == 0) return Status(Code::argument, "no host with a slot is named");
     if (ranks > slots && !may_oversubscribe) {
         return Status(Code::argument,
                       std::to_string(ranks) + " ranks, but " + std::to_string(hosts.size()) +

@@ -47,8 +47,8 @@ base::Result<std::vector<HostSlots>> hosts_from_file(std::string_view text,
                                                      const std::string& name);
 
 // Ranks per host: fills slots in order; if may_oversubscribe, the remaining ranks start again at
-// the first host. A host may get
-// 0. Errors: argument (more ranks than slots without may_oversubscribe).
+// the first host. A host may get 0. Errors: argument (no slot at all; more ranks than slots without
+// may_oversubscribe).
 base::Result<std::vector<std::uint32_t>> fill_slots(const std::vector<HostSlots>& hosts,
                                                     std::uint32_t ranks,
                                                     bool may_oversubscribe);

@@ -100,6 +100,7 @@ std::optional<Refusal> plan_slots(const Options& options,
     std::uint32_t slots = 0;
     for (const HostSlots& host : hosts) slots += host.slots;
     const auto filled = fill_slots(hosts, options.procs.value_or(slots), options.may_oversubscribe);
+    if (!filled.is_ok() && slots == 0) return refuse(filled.failure(), other_hosts_hint);
     if (!filled.is_ok()) {
         Refusal refusal =
             refuse(filled.failure(), "--oversubscribe lets hosts have more ranks than slots");
