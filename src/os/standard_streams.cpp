@@ -22,7 +22,7 @@ void ensure_standard_streams() noexcept {
     for (const int stream : {standard_input, standard_output, standard_error}) {
         if (fcntl(stream, F_GETFD) >= 0) continue;
         // open() returns the lowest free number, which is this one.
-        (void)open(null_path, stream == standard_output ? O_RDONLY : O_RDWR);
+        (void)open(null_path, stream == standard_input ? O_RDWR : O_RDONLY);
     }
 }
 

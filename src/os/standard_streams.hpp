@@ -18,8 +18,8 @@ inline constexpr int standard_output = 1;
 inline constexpr int standard_error = 2;
 
 // Opens /dev/null for each of 0, 1 and 2 that is closed, so that no other file gets its number. A
-// closed standard output is opened read-only, so that a write to it fails with EBADF instead of
-// being lost silently.
+// closed standard output or error is opened read-only, so that a write to it fails with EBADF
+// instead of being lost silently.
 void ensure_standard_streams() noexcept;
 
 // Puts /dev/null in place of standard input. Errors: system.

@@ -212,6 +212,34 @@ class Readers(ToolTest):
                                     timeout=WATCHDOG_S, env=clean_environment())
         self.assert_fails(result, 74, "standard output.*No space left")
 
+    def test_errors_of_the_ranks_that_cannot_be_written_end_the_job(self):
+        program = ["sh", "-c", "echo lost >&2"]
+        for shape in ([], ["-n", "2"], ["-n", "2", "--nodes", "2"], ["-n", "2", "--tag"]):
+            with self.subTest(shape=shape, error="full"), open("/dev/full", "w") as full:
+                result = subprocess.run([ACPRUN, *shape, *program], stdout=subprocess.DEVNULL, stderr=full,
+                                        timeout=WATCHDOG_S, env=clean_environment())
+                self.assertEqual(result.returncode, 74)
+            with self.subTest(shape=shape, error="closed"):
+                result = subprocess.run([ACPRUN, *shape, *program], stdout=subprocess.DEVNULL, timeout=WATCHDOG_S,
+                                        env=clean_environment(), preexec_fn=lambda: os.close(2))
+                self.assertEqual(result.returncode, 74)
+
+    def test_a_reader_of_the_errors_that_leaves_ends_the_job(self):
+        for shape in (["-n", "1"], ["-n", "2"], ["-n", "2", "--nodes", "2"]):
+            with self.subTest(shape=shape):
+                job = self.start(*shape, "sh", "-c", "exec yes >&2")
+                job.process.stderr.read(1000)
+                job.process.stderr.close()
+                self.assertEqual(job.process.wait(WATCHDOG_S), 141)
+                self.assert_nobody_is_left(job)
+
+    def test_a_message_of_acprun_that_cannot_be_written_changes_nothing(self):
+        with open("/dev/full", "w") as full:
+            for options, code in ((["-n", "2", "true"], 0), (["-n", "2", "sh", "-c", "exit 3"], 3)):
+                result = subprocess.run([ACPRUN, *options], stdout=subprocess.PIPE, stderr=full, timeout=WATCHDOG_S,
+                                        env=clean_environment())
+                self.assertEqual((result.returncode, result.stdout), (code, b""))
+
 
 if __name__ == "__main__":
     main()

@@ -283,11 +283,11 @@ std::optional<OutputFailure> find_output_failure(const OutputThreads& threads) {
                                      os::memory_limit_text().data(),
                                  launch::exit_unavailable};
         }
-        if (file.empty() && i == 1) continue;
         if (file.empty() && error == EPIPE) {
             return OutputFailure{"", launch::exit_signal_base + SIGPIPE};
         }
-        return OutputFailure{"cannot write " + (file.empty() ? "standard output" : file) + ": " +
+        const std::string own = i == 0 ? "standard output" : "standard error";
+        return OutputFailure{"cannot write " + (file.empty() ? own : file) + ": " +
                                  std::generic_category().message(error),
                              launch::exit_output};
     }

@@ -201,8 +201,7 @@ struct OutputFailure {
     int code;          // the job's exit code
 };
 
-// The failure that ends the job; nullopt for none. A failed write to this process's stderr is none,
-// since its message would go there too.
+// The failure that ends the job; nullopt for none.
 [[nodiscard]] std::optional<OutputFailure> find_output_failure(const OutputThreads& threads);
 
 }  // namespace acp::agent
