@@ -24,6 +24,13 @@ def output_of(command, settings):
 
 
 class NodeMemory(unittest.TestCase):
+    def test_too_many_ranks_on_a_node_are_refused_by_the_option_that_was_given(self):
+        for options, message in ((["-n", "1000000"], "the number of ranks on one node (-n) is 1 to 1024, not 1000000; --ppn says"),
+                                 (["-n", "4000", "--ppn", "2000"], "the number of ranks per node (--ppn) is 1 to 1023, not 2000")):
+            result = subprocess.run([ACPINFO, "--memory", *options], capture_output=True, text=True, check=False)
+            self.assertEqual((result.returncode, result.stdout), (64, ""), result.stderr)
+            self.assertIn(message, result.stderr)
+
     def stated_and_real(self, procs, settings):
         stated = json.loads(output_of([ACPINFO, "--memory", "-n", str(procs), "--json", "-"], settings))
         real = int(output_of([ACPRUN, "-n", str(procs), PROGRAM], settings))

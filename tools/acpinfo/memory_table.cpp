@@ -105,6 +105,11 @@ base::Result<node::Shape> shape_of_job(std::uint64_t procs,
         return refusal("the number of ranks (-n)", procs, procs_max);
     const std::uint64_t local_procs = std::min(procs, procs_per_node);
     const std::uint64_t most = node::local_procs_max - (procs > local_procs ? 1 : 0);
+    if (procs <= procs_per_node && local_procs > most) {
+        auto status = refusal("the number of ranks on one node (-n)", local_procs, most);
+        return base::Status(status.code(), std::string(status.message()) +
+                                               "; --ppn says how many of them each node has");
+    }
     if (local_procs < 1 || local_procs > most) {
         return refusal("the number of ranks per node (--ppn)", local_procs, most);
     }
