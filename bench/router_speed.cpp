@@ -206,7 +206,8 @@ public:
     void on_result(const CommandEnd& /*completion*/,
                    std::span<const std::byte> /*result*/) override {}
 
-    void on_process_dead(std::uint32_t /*process*/, std::uint32_t /*status*/) override {}
+    void on_process_dead(std::uint32_t /*process*/, const acp::base::ProcessEnd& /*end*/) override {
+    }
 
     void on_node_dead(NodeId /*node*/) override {}
 

@@ -16,8 +16,8 @@ namespace acp::dsm {
 
 class SegmentPeers final : public NodePeers {
 public:
-    //   gma  outlives this
-    explicit SegmentPeers(gma::Gma& gma) noexcept : segment_(gma.space().segment()), waits_(gma) {}
+    //   gma  outlives this. Throws std::bad_alloc.
+    explicit SegmentPeers(gma::Gma& gma) : segment_(gma.space().segment()), waits_(gma) {}
 
     [[nodiscard]] bool is_dead(pages::SlotNumber slot) noexcept override;
     void wait_while(const Word& word, std::uint64_t seen) noexcept override;

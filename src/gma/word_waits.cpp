@@ -130,8 +130,6 @@ public:
 
     [[nodiscard]] const AwaitedWord& word() const noexcept { return word_; }
 
-    [[nodiscard]] std::uint32_t gone() const noexcept { return gone_; }
-
 private:
     // Whether a rank is gone that no call has reported to this process.
     bool has_found_gone() noexcept {
@@ -159,11 +157,14 @@ private:
     std::uint32_t gone_ = 0;
 };
 
-WordWaits::WordWaits(Gma& gma) noexcept
+WordWaits::WordWaits(Gma& gma)
     : gma_(gma),
       segment_(gma.space().segment()),
       is_look_dear_(segment_.shape().has_own_gateways != 0),
-      gone_told_(count_gone()) {}
+      gone_told_(0) {
+    if (count_gone() == 0) return;
+    (void)report_gone();
+}
 
 std::uint32_t WordWaits::count_gone() const noexcept {
     std::uint32_t gone = 0;
@@ -183,10 +184,40 @@ bool WordWaits::looks_at_once_find(const AwaitedWord& word) const noexcept {
     return false;
 }
 
-base::Status WordWaits::peer_gone(const AwaitedWord& word) const {
-    return base::Status::worded(base::Code::peer, [&] {
-        return node::first_fate(segment_) + "; this process waited until " + word.describe();
+base::Status WordWaits::peer_gone(const AwaitedWord& word) {
+    const std::uint32_t gone = count_gone();
+    base::Status failure = base::Status::worded(base::Code::peer, [&] {
+        return report_gone() + "; this process waited until " + word.describe();
     });
+    // Without memory for the message, too, the process has reported them.
+    std::uint32_t told = gone_told_.load(std::memory_order_relaxed);
+    // release: partner is the next call's acquire
+    while (told < gone && !gone_told_.compare_exchange_weak(told, gone, std::memory_order_release,
+                                                            std::memory_order_relaxed)) {
+    }
+    return failure;
+}
+
+// Notes all processes that are gone as reported. Describes the first one that was not reported
+// before; when there is none, the one that another call in flight has just named.
+std::string WordWaits::report_gone() {
+    const std::scoped_lock lock(mutex_);
+    reported_.resize(segment_.shape().procs);
+    std::uint32_t reported = 0;
+    std::uint32_t found = 0;
+    for (std::uint32_t process = 0; process < reported_.size(); ++process) {
+        if (!node::is_gone(segment_, process)) continue;
+        ++reported;
+        if (reported_[process]) continue;
+        reported_[process] = true;
+        if (found++ == 0) last_named_ = process;
+    }
+    // release: partner is the next call's acquire
+    gone_told_.store(reported, std::memory_order_release);
+    std::string text =
+        last_named_ ? node::fate_of_process(segment_, *last_named_) : node::first_fate(segment_);
+    if (found > 1) text += "; others that are gone: " + std::to_string(found - 1);
+    return text;
 }
 
 node::Outcome WordWaits::wait_until(WordCondition& condition,
@@ -219,12 +250,6 @@ base::Status WordWaits::wait(const AwaitedWord& word,
         });
     }
     if (condition.is_met()) return {};
-    std::uint32_t told = gone_told_.load(std::memory_order_relaxed);
-    // release: partner is the next call's acquire
-    while (told < condition.gone() &&
-           !gone_told_.compare_exchange_weak(told, condition.gone(), std::memory_order_release,
-                                             std::memory_order_relaxed)) {
-    }
     return peer_gone(word);
 }
 

@@ -10,7 +10,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.hpp"
 #include "gma/gma.hpp"
@@ -34,8 +37,8 @@ struct AwaitedWord {
 
 class WordWaits {
 public:
-    //   gma  outlives this
-    explicit WordWaits(Gma& gma) noexcept;
+    //   gma  outlives this. Throws std::bad_alloc.
+    explicit WordWaits(Gma& gma);
     WordWaits(const WordWaits&) = delete;
     WordWaits& operator=(const WordWaits&) = delete;
     ~WordWaits() = default;
@@ -48,7 +51,7 @@ public:
     //   tell_long_wait  nullptr: no call
     // Errors: timeout; interrupted (a signal handler ran while it waited); peer (a rank is gone
     // that no call of this process has reported: all calls in flight report it, or else the next
-    // one does). The word has priority: a call that finds the comparison true returns ok.
+    // one does; the message names the first such rank, and says how many others there are). The word has priority: a call that finds the comparison true returns ok.
     base::Status wait(const AwaitedWord& word,
                       std::int64_t timeout_ns,
                       const LongWordWait* tell_long_wait = nullptr);
@@ -67,7 +70,8 @@ private:
     node::Outcome wait_until(WordCondition& condition,
                              std::int64_t timeout_ns,
                              const LongWordWait* tell_long_wait);
-    base::Status peer_gone(const AwaitedWord& word) const;
+    base::Status peer_gone(const AwaitedWord& word);
+    std::string report_gone();
 
     Gma& gma_;
     const node::Segment& segment_;
@@ -76,6 +80,9 @@ private:
     bool is_look_dear_;
     // The number of lost ranks that calls of this process have reported.
     std::atomic<std::uint32_t> gone_told_;
+    std::mutex mutex_;            // guards the rest
+    std::vector<bool> reported_;  // by process: it is gone and reported; empty: none is
+    std::optional<std::uint32_t> last_named_;  // the process that the last report named
 };
 
 }  // namespace acp::gma

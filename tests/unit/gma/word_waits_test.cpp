@@ -7,6 +7,7 @@
 #include <string>
 
 #include "node/awaited.hpp"
+#include "node/death.hpp"
 #include "os/clock.hpp"
 
 #include "ranks_in_process.hpp"
@@ -49,6 +50,33 @@ TEST_F(WordWaitsTest, a_reported_wait_names_the_timeout_of_its_call) {
     EXPECT_EQ(std::string(end.message()).find("after " + std::to_string(timeout_ns) + " ns"), 0U)
         << end.message();
     EXPECT_EQ(reports, 1);
+}
+
+TEST(WordWaitsOfManyTest, each_rank_that_is_gone_is_named_once) {
+    acp::test::arm_watchdog(60, "unit_gma");
+    constexpr std::uint32_t killed = 9;
+    Ranks ranks(base::IntraNode::automatic, 5, 5);
+    WordWaits waits(*ranks[0].gma);
+    const std::uint64_t word = 0;
+    const AwaitedWord one{&word, sizeof word, node::WordComparison::equal, 1};
+    const auto end_of_wait = [&] { return std::string(waits.wait(one, 0).message()); };
+    const auto expect_none_new = [&] { EXPECT_EQ(end_of_wait().find("after 0 ns"), 0U); };
+    expect_none_new();
+    node::mark_dead(ranks.node(), 1, killed);
+    EXPECT_EQ(end_of_wait().find("rank 1 "), 0U);
+    expect_none_new();
+    node::mark_dead(ranks.node(), 2, node::departed_status);
+    EXPECT_EQ(end_of_wait().find("rank 2 "), 0U);
+    expect_none_new();
+    node::mark_dead(ranks.node(), 4, killed);
+    node::mark_dead(ranks.node(), 3, killed);
+    const std::string both = end_of_wait();
+    EXPECT_EQ(both.find("rank 3 "), 0U) << both;
+    EXPECT_NE(both.find("; others that are gone: 1; "), std::string::npos) << both;
+    expect_none_new();
+    WordWaits later(*ranks[0].gma);
+    EXPECT_EQ(later.wait(one, 0).code(), base::Code::timeout);
+    acp::test::arm_watchdog(0, "");
 }
 
 }  // namespace
