@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of 112 bytes: the host's name and two addresses in the row, further ones in the pool behind the rows.
+// Rows of 80 bytes: the host's name and two addresses in the row, further ones in the pool behind
+// the rows.
 #include "node/node_table.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ std::uint64_t NodeTable::bytes(std::uint32_t nodes) noexcept {
 }
 
 std::uint64_t NodeTable::used_bytes(std::uint32_t nodes, std::uint32_t addresses) noexcept {
-    static_assert(sizeof(Row) == 112 && sizeof(NodeAddress) == 20);
+    static_assert(sizeof(Row) == 80 && sizeof(NodeAddress) == 20);
     const std::uint64_t pooled = addresses > addresses_in_row ? addresses - addresses_in_row : 0;
     return nodes * (sizeof(Row) + pooled * sizeof(NodeAddress));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The processes of each node, the name of its host, and the addresses of the nodes' gateways: a part
-// of the node segment, 112 bytes per node, with a pool behind it for nodes of more than two addresses. The agent fills it
-// before it starts a process; from then on it is constant. A job of one node has no table: the
-// answers follow from its shape. Knows no socket: an address is its bytes. Any thread may read.
+// of the node segment, 80 bytes per node, with a pool behind it for nodes of more than two
+// addresses. The agent fills it before it starts a process; from then on it is constant. A job of
+// one node has no table: the answers follow from its shape. Knows no socket: an address is its bytes. Any thread may read.
 // Tests: tests/unit/node/node_table_test.cpp.
 #pragma once
 
@@ -28,7 +28,7 @@ struct NodeAddress {
 };
 
 inline constexpr std::uint32_t node_addresses_max = 8;
-inline constexpr std::uint32_t host_name_bytes_max = 64;
+inline constexpr std::uint32_t host_name_bytes_max = 32;  // a longer name is cut
 
 class NodeTable {
 public:

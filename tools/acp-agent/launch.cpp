@@ -12,6 +12,7 @@
 
 #include "agent.hpp"
 #include "claims/library_claims.hpp"
+#include "launch/exit_codes.hpp"
 #include "tokens.hpp"
 
 namespace acp::agent {

@@ -98,10 +98,10 @@ TEST(NodeTableTest, a_job_of_one_node_needs_no_table) {
     EXPECT_EQ(table.host(0), "");
 }
 
-TEST(NodeTableTest, costs_112_bytes_per_node_of_up_to_two_addresses) {
-    EXPECT_EQ(NodeTable::used_bytes(10'000, 1), 1'120'000U);
-    EXPECT_EQ(NodeTable::used_bytes(10'000, 2), 1'120'000U);
-    EXPECT_EQ(NodeTable::used_bytes(1, 3), 132U);
+TEST(NodeTableTest, costs_80_bytes_per_node_of_up_to_two_addresses) {
+    EXPECT_EQ(NodeTable::used_bytes(10'000, 1), 800'000U);
+    EXPECT_EQ(NodeTable::used_bytes(10'000, 2), 800'000U);
+    EXPECT_EQ(NodeTable::used_bytes(1, 3), 100U);
     EXPECT_EQ(NodeTable::bytes(1), NodeTable::used_bytes(1, node_addresses_max));
 }
 
