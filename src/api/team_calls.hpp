@@ -31,8 +31,8 @@ inline acp_team_t team_of(team::TeamHandle number) noexcept {
 
 // An argument's value, and the factor that converts it to bytes.
 struct Product {
-    const char* name;  // "size"
-    std::uint64_t value;
+    const char* name = "";  // "size"
+    std::uint64_t value = 0;
     std::uint64_t factor = 1;
     const char* factor_unit = "";  // "members"; "": the argument is a number of bytes
 };
@@ -57,8 +57,8 @@ struct Product {
 // bytes becomes the product.
 [[gnu::always_inline]] inline base::Status multiply(const Product& product, std::uint64_t& bytes) {
     constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
-    if (!__builtin_mul_overflow(product.value, product.factor, &bytes) && bytes < bytes_max)
-        [[likely]]
+    const bool has_overflown = __builtin_mul_overflow(product.value, product.factor, &bytes);
+    if (!has_overflown && bytes < bytes_max) [[likely]]
         return {};
     return too_many_bytes(product);
 }

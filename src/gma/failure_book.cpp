@@ -111,7 +111,7 @@ void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
 base::Status FailureBook::Rest::report(base::Code code) const noexcept {
     return base::Status::worded(code, [&] {
         const bool has_message = code == failure.code();
-        const std::string one(has_message ? failure.message() : base::phrase(code));
+        std::string one(has_message ? failure.message() : base::phrase(code));
         if (count == 1 && !is_partly_told) return one;
         return (is_partly_told ? "up to " : "") + std::to_string(count) + " commands failed, and " +
                (has_message ? "only this message of theirs" : "no message of theirs") +

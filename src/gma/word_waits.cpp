@@ -198,10 +198,12 @@ base::Status WordWaits::peer_gone(const AwaitedWord& word) {
     return failure;
 }
 
-// Notes all processes that are gone as reported. Describes the first one that was not reported
-// before; when there is none, the one that another call in flight has just named.
+// Notes all processes that are gone as reported. The first report describes the first death of the
+// job; a later one a process that was not reported before, or, when there is none, the one that
+// another call in flight has just named.
 std::string WordWaits::report_gone() {
     const std::scoped_lock lock(mutex_);
+    const bool is_first_report = reported_.empty();
     reported_.resize(segment_.shape().procs);
     std::uint32_t reported = 0;
     std::uint32_t found = 0;
@@ -210,7 +212,7 @@ std::string WordWaits::report_gone() {
         ++reported;
         if (reported_[process]) continue;
         reported_[process] = true;
-        if (found++ == 0) last_named_ = process;
+        if (found++ == 0 && !is_first_report) last_named_ = process;
     }
     // release: partner is the next call's acquire
     gone_told_.store(reported, std::memory_order_release);

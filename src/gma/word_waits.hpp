@@ -51,7 +51,7 @@ public:
     //   tell_long_wait  nullptr: no call
     // Errors: timeout; interrupted (a signal handler ran while it waited); peer (a rank is gone
     // that no call of this process has reported: all calls in flight report it, or else the next
-    // one does; the message names the first such rank, and says how many others there are). The word has priority: a call that finds the comparison true returns ok.
+    // one does; the message names one of these ranks, and says how many others there are). The word has priority: a call that finds the comparison true returns ok.
     base::Status wait(const AwaitedWord& word,
                       std::int64_t timeout_ns,
                       const LongWordWait* tell_long_wait = nullptr);
@@ -82,7 +82,8 @@ private:
     std::atomic<std::uint32_t> gone_told_;
     std::mutex mutex_;            // guards the rest
     std::vector<bool> reported_;  // by process: it is gone and reported; empty: none is
-    std::optional<std::uint32_t> last_named_;  // the process that the last report named
+    // the process that the last report named; nullopt: the first that died
+    std::optional<std::uint32_t> last_named_;
 };
 
 }  // namespace acp::gma

@@ -61,7 +61,7 @@ class Calibrate(unittest.TestCase):
     def test_timings_and_networks_that_do_not_fit_are_refused(self):
         for timings, network, complaint in (
                 ("exchange standard\n", GUESS, "timings: line 1: exchange RR1|RR2"), ("", GUESS, "timings: nothing was measured"),
-                ("exchange RR1\npaper 8 60\ntook 5\n", "preset\n", "guess: line 1: ")):
+                ("exchange RR1\npaper 8 60\ntook 5\n", "preset\n", 'guess: line 1, "preset": the form of ')):
             with self.subTest(timings=timings, network=network):
                 done = self.acpsim("calibrate", self.file("timings", timings), self.file("guess", network))
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)

@@ -75,7 +75,7 @@ MUTANTS = {
     "a run of copies counted as one": ("router/placer.cpp", [
         ("i < frame.count; ++i, each.token += 2)", "i < frame.count; ++i)")]),
     "DEAD not gossiped": ("router/losses.cpp", [
-        ("    news.token = wait_status;\n    pass_on(news);\n", "    news.token = wait_status;\n")]),
+        ("    news.token = dead.token;\n    pass_on(news);\n", "    news.token = dead.token;\n")]),
     "table gathered in a wrong order": ("router/meeting.cpp", [
         ("            std::memcpy(&heard.table[at], values.data() + std::size_t{i} * 4, 4);",
          "            std::memcpy(&heard.table[at], values.data() + std::size_t{part.count - 1 - i} * 4, 4);")]),

@@ -53,7 +53,7 @@ class Plan(unittest.TestCase):
     def test_patterns_and_networks_that_do_not_fit_are_refused(self):
         for pattern, network, complaint in (
                 ("send 1 0 x\n", TOFU, "pattern: line 1: send, 2 steps, bytes"), ("", TOFU, "pattern: a pattern has one message"),
-                ("send 0 0 8\n", TOFU, "pattern: message 0 goes to its own node"), ("paper 8 60\n", "preset\n", "network: line 1: "),
+                ("send 0 0 8\n", TOFU, "pattern: message 0 goes to its own node"), ("paper 8 60\n", "preset\n", 'network: line 1, "preset": the form of '),
                 ("send 1 8\n", "nodes 2\nlink 0 1 5\nlink 1 0 5\n", "network: one node stands for all on a torus alone")):
             with self.subTest(pattern=pattern, network=network):
                 done = self.plan(pattern, network)
