@@ -66,12 +66,13 @@ public:
         if (waiting_.grant_word.is_granted()) return gma::LookResult::all;
         if (!waiting_.is_here)
             return deaths() != deaths_ ? gma::LookResult::all : gma::LookResult::nothing;
+        // The thread that sleeps polls twice where it finds the condition true before its sleep: the
+        // second poll keeps the answer, which names the waiter to be notified.
+        if (must_return()) return gma::LookResult::all;
         auto reply = locks_.run<operations::PollLock>(waiting_.call, waiting_.call);
         if (!reply.is_ok()) return gma::LookResult::all;
         waiting_.last = reply.value();
-        const bool must_return = waiting_.last.outcome != LockOutcome::queued ||
-                                 waiting_.last.next != LockGrant::no_process;
-        return must_return ? gma::LookResult::all : gma::LookResult::nothing;
+        return must_return() ? gma::LookResult::all : gma::LookResult::nothing;
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
@@ -85,6 +86,12 @@ public:
     }
 
 private:
+    // Whether the last answer gives the lock to the waiter, or to another one of another node.
+    [[nodiscard]] bool must_return() const noexcept {
+        return waiting_.last.outcome != LockOutcome::queued ||
+               waiting_.last.next != LockGrant::no_process;
+    }
+
     [[nodiscard]] std::uint32_t deaths() const noexcept {
         return locks_.gma_.space().segment().control().deaths.load(std::memory_order_acquire);
     }
@@ -284,12 +291,14 @@ Status Locks::free(GlobalAddress lock) {
                                    ": call acp_free_lock after its acp_unlock"};
 }
 
-// Notifies a waiter of another node that the lock is its. If it is gone, the next waiter finds that.
-void Locks::notify_next(const LockReply& reply) {
-    if (reply.next >= gma_.space().segment().shape().procs) return;
+// Notifies the waiter of another node that a step gave the lock to, once. If it is gone, the next
+// waiter finds that.
+void Locks::notify_next(LockReply& reply) {
+    const std::uint32_t process = std::exchange(reply.next, LockGrant::no_process);
+    if (process >= gma_.space().segment().shape().procs) return;
     const operations::LockNotification notification{reply.grant_word, reply.value};
     gma::Invocation call;
-    call.process = reply.next;
+    call.process = process;
     call.operation = local::operation_number<operations::GrantLock>;
     call.arguments = data::wire_of(notification);
     (void)data::ask(gma_, call);

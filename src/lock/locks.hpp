@@ -98,7 +98,7 @@ private:
     base::Result<LockTaken> leave(Waiting& waiting);
     base::Result<std::uint32_t> owner_of(GlobalAddress lock) const;
     [[nodiscard]] operations::LockCall call_on(GlobalAddress lock);
-    void notify_next(const operations::LockReply& reply);
+    void notify_next(operations::LockReply& reply);
     [[nodiscard]] bool is_gone(std::uint32_t process) const noexcept;
     [[nodiscard]] std::string name_of(std::uint32_t process) const;
 
