@@ -105,9 +105,18 @@ typedef struct {
     uint64_t allocations;     /* that were not freed */
     uint64_t barriers;        /* of acp_barrier_dsm that the caller has passed */
     uint64_t faults;          /* signals that accesses of the caller raised; on one node always 0 */
+    /* On one node all of these are 0. */
+    uint64_t fault_ns;         /* the time that the handlers of these signals took */
+    uint64_t pages_fetched;    /* the caller fetched them for its node */
+    uint64_t pages_prefetched; /* of the ranges of acp_prefetch_dsm; the node may have had some */
+    uint64_t pages_sent;       /* pages whose written bytes the caller sent to the home */
+    uint64_t bytes_sent;       /* bytes of these differences */
+    uint64_t pages_dropped;    /* mapped by the caller, and unmapped by barriers */
+    /* Pages of which barriers made the caller's node the home; one rank of the node counts them. */
+    uint64_t homes_gained;
 } acp_stats_dsm_t;
 
-/* Writes the calling rank's statistics.   size  sizeof *stats: a library of another version leaves
+/* Writes the calling rank's statistics, which acpstat(1) shows too.   size  sizeof *stats: a library of another version leaves
  * fields zero that it does not know. Returns 0, or -1: ACP_ERR_ARGUMENT. Does not block. */
 ACP_API int acp_query_stats_dsm(acp_stats_dsm_t* stats, size_t size);
 

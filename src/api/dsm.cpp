@@ -51,13 +51,23 @@ Status open_pages(std::size_t size) {
 }
 
 acp_stats_dsm_t stats_of(const SharedPages& pages) noexcept {
-    const dsm::SharedPagesCounters counters = pages.counters();
+    const dsm::PageCounters& counters = pages.counters();
+    const auto value = [](const dsm::PageCounter& counter) {
+        return counter.load(std::memory_order_relaxed);
+    };
     acp_stats_dsm_t stats{};
     stats.bytes = pages.bytes();
-    stats.bytes_allocated = counters.pages_allocated * pages::page_bytes;
-    stats.allocations = counters.allocations;
-    stats.barriers = counters.barriers;
-    stats.faults = counters.faults;
+    stats.bytes_allocated = value(counters.calls.pages_allocated) * pages::page_bytes;
+    stats.allocations = value(counters.calls.allocations);
+    stats.barriers = value(counters.calls.barriers);
+    stats.faults = value(counters.faults.faults);
+    stats.fault_ns = value(counters.faults.ns);
+    stats.pages_fetched = value(counters.fetches.pages);
+    stats.pages_prefetched = value(counters.prefetched);
+    stats.pages_sent = value(counters.flushes.pages);
+    stats.bytes_sent = value(counters.flushes.bytes);
+    stats.pages_dropped = value(counters.calls.dropped);
+    stats.homes_gained = value(counters.calls.gained);
     return stats;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "dsm/page_counters.hpp"
 #include "gma/fetch_words.hpp"
 #include "gma/local_ends.hpp"
 #include "message/pairing.hpp"
@@ -16,10 +17,11 @@ namespace acp::claims {
 
 namespace {
 
-constexpr std::array<const node::ClaimedRange*, 9> ranges{
+constexpr std::array<const node::ClaimedRange*, 10> ranges{
     &allocator::heap_words,     &allocator::table_users, &allocator::list_users,
     &allocator::sequence_users, &gma::fetched_words,     &gma::local_ends_range,
-    &message::channel_map,      &pm::pm_pools,           &team::world_board};
+    &message::channel_map,      &pm::pm_pools,           &team::world_board,
+    &dsm::page_counters_range};
 
 }  // namespace
 

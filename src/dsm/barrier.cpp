@@ -102,6 +102,8 @@ void PageBarrier::settle(std::span<const std::span<const char>> notices) {
     for (const FateRun& run : fates) {
         if (run.fate == PageFate::tracked) continue;
         for (std::uint64_t i = 0; i < run.count; ++i) clock.remove(run.first + i);
+        if (run.fate == PageFate::gained)
+            parts_.counters.calls.gained.fetch_add(run.count, std::memory_order_relaxed);
     }
     parts_.node.set_fates(fates);
     parts_.node.clear_flushed();
@@ -183,6 +185,7 @@ os::PageOutcome PageBarrier::unmap(PageRange pages) {
     os::PageOutcome first;
     const auto is_mapped = [](MappedState state) { return state != MappedState::absent; };
     for_each_run(mapped_, pages, is_mapped, [&](PageRange run) {
+        parts_.counters.calls.dropped.fetch_add(run.count, std::memory_order_relaxed);
         const os::PageOutcome outcome = tracker_.unmap(run);
         if (first.is_ok()) first = outcome;
         return true;

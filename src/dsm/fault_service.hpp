@@ -22,29 +22,24 @@
 // Tests: tests/unit/dsm/fault_service_test.cpp, tracker_conformance.hpp.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "dsm/mapped_pages.hpp"
+#include "dsm/page_counters.hpp"
 #include "dsm/page_source.hpp"
 #include "dsm/tracker.hpp"
 #include "os/fault_handler.hpp"
 
 namespace acp::dsm {
 
-// Counters of one rank, for acpstat. Written by its threads, relaxed; read by any process.
-struct alignas(64) PageFaultCounters {
-    std::atomic<std::uint64_t> faults{0};
-    std::atomic<std::uint64_t> absent_faults{0};  // those on pages that were not mapped
-    // The time that handlers took, without the kernel's own part.
-    std::atomic<std::uint64_t> ns{0};
-};
-
 class FaultService {
 public:
     // All arguments outlive it.
-    FaultService(TrackedMemory memory, MappedPages<>& mapped, PageSource& source) noexcept
-        : memory_(memory), mapped_(mapped), source_(source) {}
+    FaultService(TrackedMemory memory,
+                 MappedPages<>& mapped,
+                 PageSource& source,
+                 PageFaultCounters& counters) noexcept
+        : memory_(memory), mapped_(mapped), source_(source), counters_(counters) {}
 
     // Begins to repair faults in the memory, of which the tracker says how. Before another thread
     // touches the memory; the service ends before the tracker.
@@ -55,8 +50,6 @@ public:
     // maps whole blocks, it fetches and maps the rest of each block, as a fault does. By any thread,
     // outside of faults.
     os::PageOutcome map_brought(PageRange pages) noexcept;
-
-    [[nodiscard]] const PageFaultCounters& counters() const noexcept { return counters_; }
 
 private:
     static bool repair(void* self, const os::MemoryFault& fault) noexcept;
@@ -78,7 +71,7 @@ private:
     MappedPages<>& mapped_;
     PageSource& source_;
     Tracker* tracker_ = nullptr;  // set before the range exists
-    PageFaultCounters counters_;
+    PageFaultCounters& counters_;
     os::FaultRange range_;
 };
 

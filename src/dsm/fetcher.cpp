@@ -3,8 +3,10 @@
 #include "dsm/fetcher.hpp"
 
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -22,6 +24,34 @@ using pages::PageAccess;
 using pages::PageNumber;
 using pages::PageState;
 
+// "a touch of page 17, home node 2": the call that waits, for the report of waits. Made in handlers of
+// faults.
+class TouchName {
+public:
+    TouchName(PageNumber page, pages::NodeNumber home) noexcept {
+        append("a touch of page ");
+        append(page);
+        append(", home node ");
+        append(home);
+    }
+
+    [[nodiscard]] const char* text() const noexcept { return text_.data(); }
+
+private:
+    void append(std::string_view part) noexcept {
+        used_ += part.copy(text_.data() + used_, text_.size() - 1 - used_);
+    }
+
+    void append(std::uint64_t number) noexcept {
+        char* const end = text_.data() + text_.size() - 1;
+        const auto written = std::to_chars(text_.data() + used_, end, number);
+        if (written.ec == std::errc()) used_ = static_cast<std::size_t>(written.ptr - text_.data());
+    }
+
+    std::array<char, 80> text_{};  // ends in a zero
+    std::size_t used_ = 0;
+};
+
 // The kernel maps only pages that the memory file has, and it makes one when it is read.
 void commit(pages::PageSpan page) noexcept {
     (void)*static_cast<const volatile std::byte*>(page.data());
@@ -37,6 +67,8 @@ PageAccess PageFetcher::access(PageNumber page) {
 // Until the word changes, or its holder has ended.
 void PageFetcher::wait_for(PageNumber page) {
     counts_.waits.fetch_add(1, std::memory_order_relaxed);
+    const TouchName name(page, parts_.window.homes().home(page));
+    const node::PublicCall named(name.text());
     const auto& word = parts_.window.page_words().word(page);
     // seq_cst, like the load in publish(): of a thread that will sleep and one that has changed the
     // word, either this one sees the word or that one sees the waiter.
@@ -94,6 +126,8 @@ void PageFetcher::begin(Run& run) {
 }
 
 Status PageFetcher::finish(Run& run) {
+    const TouchName name(run.pages.first, run.home);
+    const node::PublicCall named(name.text());
     Status marked = parts_.link.wait(run.mark);
     Status status = parts_.link.wait(run.get);
     if (!marked.is_ok()) status = std::move(marked);

@@ -22,7 +22,6 @@
 // Tests: tests/unit/dsm/fetcher_test.cpp, protocol_test.cpp.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "base/status.hpp"
@@ -45,13 +44,6 @@ public:
     virtual void end(const base::Status& failure) noexcept = 0;
 };
 
-// Written by all threads of the rank, relaxed; read by any thread.
-struct FetchCounts {
-    std::atomic<std::uint64_t> pages{0};
-    std::atomic<std::uint64_t> repeated{0};  // gets again, since the mark was late
-    std::atomic<std::uint64_t> waits{0};     // a thread slept while another one moved the page
-};
-
 class PageFetcher final : public PageSource {
 public:
     // Pages of one get, if they have one home and lie side by side.
@@ -60,7 +52,8 @@ public:
     static constexpr std::uint32_t in_flight_max = 16;
 
     //   loss  outlives this
-    PageFetcher(const PageParts& parts, PageLoss& loss) noexcept : parts_(parts), loss_(loss) {}
+    PageFetcher(const PageParts& parts, PageLoss& loss) noexcept
+        : parts_(parts), loss_(loss), counts_(parts.counters.fetches) {}
 
     // Waits without a bound, as a fault must.
     void bring(PageRange pages) noexcept override;
@@ -97,7 +90,7 @@ private:
 
     PageParts parts_;
     PageLoss& loss_;
-    FetchCounts counts_;
+    FetchCounts& counts_;
 };
 
 }  // namespace acp::dsm

@@ -96,8 +96,9 @@ void Flusher::begin(PageNumber page) {
         sending.requests[sending.requests_count] = parts_.link.apply(page, home, part.bytes());
         ++sending.requests_count;
     }
-    counts_.pages += 1;
-    counts_.bytes += sending.difference.bytes().size();
+    FlushCounts& counts = parts_.counters.flushes;
+    counts.pages.fetch_add(1, std::memory_order_relaxed);
+    counts.bytes.fetch_add(sending.difference.bytes().size(), std::memory_order_relaxed);
     ++sending_count_;
 }
 

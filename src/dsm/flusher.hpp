@@ -30,6 +30,7 @@
 #include "dsm/home_link.hpp"
 #include "dsm/node_peers.hpp"
 #include "dsm/node_state.hpp"
+#include "dsm/page_counters.hpp"
 #include "dsm/window.hpp"
 
 #include "pages/difference.hpp"
@@ -43,11 +44,7 @@ struct PageParts {
     const Window& window;
     NodeState<> node;
     pages::SlotNumber slot;  // this rank's slot on its node
-};
-
-struct FlushCounts {
-    std::uint64_t pages = 0;  // pages that had a difference
-    std::uint64_t bytes = 0;  // bytes of all differences
+    PageCounters& counters;
 };
 
 class Flusher {
@@ -65,8 +62,6 @@ public:
     // Errors: peer (a home's node is lost; page and node are in the message), and those of an
     // operation. The pages without an error are flushed.
     base::Status flush(PageRange pages);
-
-    [[nodiscard]] const FlushCounts& counts() const noexcept { return counts_; }
 
 private:
     static constexpr std::size_t parts_max =
@@ -94,7 +89,6 @@ private:
     const pages::DifferenceCode& code_;
     std::array<PageFlush, in_flight_max> sending_{};
     std::size_t sending_count_ = 0;
-    FlushCounts counts_;
 };
 
 }  // namespace acp::dsm

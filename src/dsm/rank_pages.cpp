@@ -90,16 +90,17 @@ private:
 RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory)
     : gma_(gma),
       memory_(memory),
+      counters_(page_counters(gma.space().segment(), gma.space().slot())),
       mapped_(memory.window().page_count()),
       node_(state_of(memory.window())),
       peers_(gma),
       link_(gma, memory.window()),
       fetcher_(parts(), *this),
       flusher_(parts(), operations::difference_code()),
-      service_(tracked_memory(memory.window()), mapped_, fetcher_) {}
+      service_(tracked_memory(memory.window()), mapped_, fetcher_, counters_.faults) {}
 
 PageParts RankPages::parts() noexcept {
-    return {link_, peers_, memory_.window(), node_, gma_.space().slot()};
+    return {link_, peers_, memory_.window(), node_, gma_.space().slot(), counters_};
 }
 
 Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
@@ -132,6 +133,7 @@ bool RankPages::release(team::Team& team, PageRange pages, Status& status) {
 }
 
 Status RankPages::prefetch(PageRange pages) {
+    counters_.prefetched.fetch_add(pages.count, std::memory_order_relaxed);
     Status status = fetcher_.fetch(pages);
     return status.is_ok() ? service_.map_brought(pages).status() : std::move(status);
 }

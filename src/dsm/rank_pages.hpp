@@ -17,6 +17,7 @@
 #include "dsm/home_link.hpp"
 #include "dsm/mapped_pages.hpp"
 #include "dsm/node_state.hpp"
+#include "dsm/page_counters.hpp"
 #include "dsm/segment_peers.hpp"
 #include "dsm/tracker.hpp"
 #include "dsm/window_memory.hpp"
@@ -69,10 +70,6 @@ public:
     // Errors: as PageFetcher::fetch.
     base::Status open(PageRange pages, bool is_written);
 
-    [[nodiscard]] const FetchCounts& fetches() const noexcept { return fetcher_.counts(); }
-
-    [[nodiscard]] const PageFaultCounters& faults() const noexcept { return service_.counters(); }
-
     [[nodiscard]] TrackerKind kind() const noexcept { return tracker_->kind(); }
 
 private:
@@ -86,6 +83,7 @@ private:
 
     gma::Gma& gma_;
     const WindowMemory& memory_;
+    PageCounters& counters_;
     MappedPages<> mapped_;
     NodeState<> node_;
     SegmentPeers peers_;

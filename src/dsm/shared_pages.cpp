@@ -83,10 +83,17 @@ SharedPages::SharedPages(const SharedPagesTools& tools,
       ranks_(ranks),
       memory_(std::move(memory)),
       rank_(std::move(rank)),
-      allocations_(count) {
+      allocations_(count),
+      counters_(page_counters(tools.gma.space().segment(), tools.gma.space().slot())) {
+    counters_.pages.store(count, std::memory_order_relaxed);
     if (rank_ != nullptr) return;
     auto watch = ChildTouchWatch::start({window().tracked(0), window().page_count()});
     if (watch.is_ok()) child_touches_ = std::move(watch).value();
+}
+
+SharedPages::~SharedPages() {
+    rank_.reset();  // it counts
+    counters_.clear();
 }
 
 Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& tools,
@@ -155,8 +162,7 @@ Result<char*> SharedPages::allocate(std::uint64_t bytes) {
                                        std::to_string(allocations_.pages_taken()) +
                                        " are allocated; acp_init_dsm sets their number");
     }
-    pages_allocated_.store(allocations_.pages_taken(), std::memory_order_relaxed);
-    allocation_count_.store(allocations_.count(), std::memory_order_relaxed);
+    count_allocations();
     return window().tracked(first);
 }
 
@@ -180,8 +186,7 @@ Status SharedPages::free(const void* address) {
     if (status.is_ok()) status = std::move(refusal);
     if (!status.is_ok()) return status;
     allocations_.free(first);
-    pages_allocated_.store(allocations_.pages_taken(), std::memory_order_relaxed);
-    allocation_count_.store(allocations_.count(), std::memory_order_relaxed);
+    count_allocations();
     return {};
 }
 
@@ -197,7 +202,7 @@ Status SharedPages::synchronize() {
             return rank_ == nullptr ? team::synchronize(team) : rank_->synchronize(team, refusal);
         });
     if (status.is_ok()) status = std::move(refusal);
-    if (status.is_ok()) barriers_.fetch_add(1, std::memory_order_relaxed);
+    if (status.is_ok()) counters_.calls.barriers.fetch_add(1, std::memory_order_relaxed);
     return status;
 }
 
@@ -248,11 +253,9 @@ Result<memory::GlobalAddress> SharedPages::address_of(const void* address) const
     return window().address_of_byte(address, home);
 }
 
-SharedPagesCounters SharedPages::counters() const noexcept {
-    return {pages_allocated_.load(std::memory_order_relaxed),
-            allocation_count_.load(std::memory_order_relaxed),
-            barriers_.load(std::memory_order_relaxed),
-            rank_ == nullptr ? 0 : rank_->faults().faults.load(std::memory_order_relaxed)};
+void SharedPages::count_allocations() noexcept {
+    counters_.calls.pages_allocated.store(allocations_.pages_taken(), std::memory_order_relaxed);
+    counters_.calls.allocations.store(allocations_.count(), std::memory_order_relaxed);
 }
 
 }  // namespace acp::dsm

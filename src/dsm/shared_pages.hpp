@@ -6,7 +6,6 @@
 // Tests: tests/conformance/dsm_test.cpp.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -14,6 +13,7 @@
 #include "base/status.hpp"
 #include "data/allocator.hpp"
 #include "dsm/child_touch.hpp"
+#include "dsm/page_counters.hpp"
 #include "dsm/rank_pages.hpp"
 #include "dsm/window_memory.hpp"
 #include "gma/gma.hpp"
@@ -31,13 +31,6 @@ struct SharedPagesTools {
     base::PageFaultWay fault_way;  // chooses the tracker in a job of several nodes
 };
 
-struct SharedPagesCounters {
-    std::uint64_t pages_allocated = 0;
-    std::uint64_t allocations = 0;
-    std::uint64_t barriers = 0;
-    std::uint64_t faults = 0;  // signals that accesses of this rank raised
-};
-
 class SharedPages {
 public:
     // Collective. Errors, on all ranks: those of WindowMemory::open() and Teams::run(), and on several
@@ -47,7 +40,7 @@ public:
                                                            std::uint64_t bytes);
 
     // The epoch ends, or close() was called: unmaps the window.
-    ~SharedPages() = default;
+    ~SharedPages();
     SharedPages(const SharedPages&) = delete;
     SharedPages& operator=(const SharedPages&) = delete;
 
@@ -89,7 +82,7 @@ public:
         return allocations_.page_count() * pages::page_bytes;
     }
 
-    [[nodiscard]] SharedPagesCounters counters() const noexcept;
+    [[nodiscard]] const PageCounters& counters() const noexcept { return counters_; }
 
     static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 43;
 
@@ -102,6 +95,7 @@ private:
 
     [[nodiscard]] base::Status check_allocated(const void* address, std::uint64_t bytes) const;
     bool free_on_nodes(team::Team& team, PageRange pages, base::Status& refusal);
+    void count_allocations() noexcept;
 
     SharedPagesTools tools_;
     team::TeamHandle ranks_;  // all ranks
@@ -111,10 +105,7 @@ private:
     // sentence.
     std::unique_ptr<ChildTouchWatch> child_touches_;
     pages::AllocatedPages allocations_;
-    // Other threads read these in counters().
-    std::atomic<std::uint64_t> pages_allocated_{0};
-    std::atomic<std::uint64_t> allocation_count_{0};
-    std::atomic<std::uint64_t> barriers_{0};
+    PageCounters& counters_;
 };
 
 }  // namespace acp::dsm

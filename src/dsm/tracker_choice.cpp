@@ -71,7 +71,7 @@ public:
     explicit ProbeScene(os::Mapping mapping) noexcept
         : mapping_(std::move(mapping)),
           mapped_(probe_pages),
-          service_(memory(), mapped_, source_) {}
+          service_(memory(), mapped_, source_, counters_) {}
 
     ProbeScene(const ProbeScene&) = delete;
     ProbeScene& operator=(const ProbeScene&) = delete;
@@ -95,6 +95,7 @@ private:
     MappedPages<> mapped_;
     ReadyPages source_;
     std::unique_ptr<Tracker> tracker_;
+    PageFaultCounters counters_;
     FaultService service_;
 };
 

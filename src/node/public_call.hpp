@@ -10,7 +10,7 @@ namespace acp::node {
 
 namespace detail {
 
-// A string that lives as long as the process; nullptr: the thread is in no such call.
+// A string that lives as long as the PublicCall; nullptr: the thread is in no such call.
 extern constinit thread_local const char* public_call
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -20,7 +20,7 @@ extern constinit thread_local const char* public_call
 // thread is in one names its own, and the destructor restores the other.
 class PublicCall {
 public:
-    //   name  a string that lives as long as the process: "acp_wait"
+    //   name  a string that lives as long as the object: "acp_wait"
     explicit PublicCall(const char* name) noexcept : before_(detail::public_call) {
         detail::public_call = name;
     }

@@ -14,10 +14,13 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "dsm/page_counters.hpp"
 #include "gateway/stats_publisher.hpp"
 #include "os/clock.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/standard_streams.hpp"
+
+#include "pages/page.hpp"
 
 namespace acp::stat {
 
@@ -183,6 +186,33 @@ std::vector<node::Doing> doings_of(const Gateway& gateway) {
         doings.push_back(node::look_at(gateway.segment, slot, now_ns));
     }
     return doings;
+}
+
+std::vector<SharedPagesOf> shared_pages_of(const Gateway& gateway) {
+    std::vector<SharedPagesOf> all;
+    if (!gateway.segment.is_open() || gateway.values.is_of_rank != 0) return all;
+    const auto value = [](const dsm::PageCounter& counter) {
+        return counter.load(std::memory_order_relaxed);
+    };
+    const node::Shape& shape = gateway.segment.shape();
+    for (std::uint32_t slot = 0; slot < shape.local_procs; ++slot) {
+        const dsm::PageCounters& its = dsm::page_counters(gateway.segment, slot);
+        if (value(its.pages) == 0) continue;
+        all.push_back({gateway.segment.rank_of(shape.first_process + slot),
+                       {{"bytes", value(its.pages) * pages::page_bytes},
+                        {"bytes_allocated", value(its.calls.pages_allocated) * pages::page_bytes},
+                        {"allocations", value(its.calls.allocations)},
+                        {"barriers", value(its.calls.barriers)},
+                        {"faults", value(its.faults.faults)},
+                        {"fault_ns", value(its.faults.ns)},
+                        {"pages_fetched", value(its.fetches.pages)},
+                        {"pages_prefetched", value(its.prefetched)},
+                        {"pages_sent", value(its.flushes.pages)},
+                        {"bytes_sent", value(its.flushes.bytes)},
+                        {"pages_dropped", value(its.calls.dropped)},
+                        {"homes_gained", value(its.calls.gained)}}});
+    }
+    return all;
 }
 
 bool refresh(Gateway& gateway) {

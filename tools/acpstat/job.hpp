@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -44,6 +45,15 @@ bool refresh(Gateway& gateway);
 // Reads from the node's segment what its ranks do at this moment. Nothing where the node is that of
 // another entry too (a rank's own gateway).
 [[nodiscard]] std::vector<node::Doing> doings_of(const Gateway& gateway);
+
+// What a rank with shared pages has counted (dsm/page_counters.hpp): names as in acp_stats_dsm_t.
+struct SharedPagesOf {
+    std::uint32_t rank = 0;
+    std::vector<std::pair<const char*, std::uint64_t>> counters;
+};
+
+// Reads the counters of the node's ranks that have shared pages. Nothing where doings_of() has none.
+[[nodiscard]] std::vector<SharedPagesOf> shared_pages_of(const Gateway& gateway);
 
 // "1f3a...": a job's name, as acprun and its ranks know it (ACP_JOB_ID).
 [[nodiscard]] std::string name_of_job(std::uint64_t job_id);

@@ -266,6 +266,39 @@ std::string troubles_table(const std::vector<Look>& looks) {
     return is_any ? "\n" + table.text() : "";
 }
 
+// Totals, as acp_query_stats_dsm returns them.
+std::string shared_pages_table(const std::vector<Look>& looks) {
+    std::vector<SharedPagesOf> all;
+    for (const Look& look : looks) {
+        const auto some = shared_pages_of(*look.now);
+        all.insert(all.end(), some.begin(), some.end());
+    }
+    if (all.empty()) return "";
+    std::vector<Table::Column> columns{{"rank", Align::right}};
+    for (const auto& [name, value] : all.front().counters) {
+        std::string words = name;
+        std::replace(words.begin(), words.end(), '_', ' ');
+        columns.push_back({std::move(words), Align::right});
+    }
+    Table table(std::move(columns));
+    for (const SharedPagesOf& rank : all) {
+        std::vector<std::string> row{std::to_string(rank.rank)};
+        for (const auto& [name, value] : rank.counters) row.push_back(std::to_string(value));
+        table.add_row(std::move(row));
+    }
+    return "\nshared pages, in all:\n" + table.text();
+}
+
+tool::Json shared_pages_json(const Gateway& gateway) {
+    tool::Json all = tool::Json::array();
+    for (const SharedPagesOf& rank : shared_pages_of(gateway)) {
+        tool::Json one{{"rank", rank.rank}};
+        for (const auto& [name, value] : rank.counters) one[name] = value;
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
 // "server, client"; more than a few are cut.
 std::string programs_text(const std::vector<std::string>& programs) {
     constexpr std::size_t names_max = 4;
@@ -319,7 +352,7 @@ std::string job_text(const std::vector<Look>& looks) {
                        (first.values.nodes == 1 ? " node" : " nodes") +
                        (looks.front().before != nullptr ? ", per second" : "") + "\n";
     return text + nodes_table(looks) + peers_table(looks) + ranks_table(looks) +
-           troubles_table(looks) + doings_text(looks);
+           troubles_table(looks) + shared_pages_table(looks) + doings_text(looks);
 }
 
 tool::Json job_json(const std::vector<Gateway>& gateways) {
@@ -339,6 +372,7 @@ tool::Json job_json(const std::vector<Gateway>& gateways) {
                         {"turns", values.turns},
                         {"sleeps", values.sleeps}};
         node["waits"] = doings_json(its);
+        node["shared_pages"] = shared_pages_json(its);
         const datagram::EndpointCounters datagrams = datagram_of(values);
         for (const auto& counter : datagram::counter_names)
             node["datagram"][counter.name] = datagrams.*counter.member;

@@ -162,7 +162,7 @@ public:
     }
 
     [[nodiscard]] PageParts parts(pages::SlotNumber slot) {
-        return {link, peers, window, state, slot};
+        return {link, peers, window, state, slot, counters[slot]};
     }
 
 private:
@@ -187,6 +187,7 @@ public:
     FakeLink link;
     FakePeers peers;
     FakeLoss loss;
+    std::array<PageCounters, 8> counters;  // the slot of a rank is its index
 };
 
 inline gma::Handle FakeLink::add(pages::NodeNumber home, std::function<void()> run) {

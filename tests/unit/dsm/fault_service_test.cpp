@@ -69,7 +69,8 @@ TEST(FaultService, ends_the_process_by_a_sentence_if_the_kernel_refuses) {
         MappedPages<> own_mapped(4);
         auto own_tracker = must(Tracker::start(TrackerKind::sync, own_memory, own_mapped));
         EmptySource source;
-        FaultService service(own_memory, own_mapped, source);
+        PageFaultCounters counters;
+        FaultService service(own_memory, own_mapped, source, counters);
         dup2(ends[1], STDERR_FILENO);
         if (!service.start(*own_tracker).is_ok()) return 1;
         return static_cast<int>(*static_cast<volatile char*>(own_memory.at(3)));

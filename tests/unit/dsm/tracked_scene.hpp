@@ -109,7 +109,7 @@ public:
           mapped_(count),
           is_home_(count),
           tracker_(must(Tracker::start(kind, {tracked_.data(), count}, mapped_))),
-          service_({tracked_.data(), count}, mapped_, *this) {
+          service_({tracked_.data(), count}, mapped_, *this, counters_) {
         if (!service_.start(*tracker_).is_ok()) std::abort();
         for (std::uint64_t i = 0; i < homes_.size(); ++i) homes_[i] = initial(i);
     }
@@ -146,7 +146,7 @@ public:
 
     // Faults since the last call.
     [[nodiscard]] std::uint64_t faults() {
-        const std::uint64_t all = service_.counters().faults.load(std::memory_order_relaxed);
+        const std::uint64_t all = counters_.faults.load(std::memory_order_relaxed);
         return all - std::exchange(faults_seen_, all);
     }
 
@@ -254,6 +254,7 @@ private:
     bool is_untracked_ = true;   // the homes; written in barriers
     std::uint64_t faults_seen_ = 0;
     std::unique_ptr<Tracker> tracker_;
+    PageFaultCounters counters_;
     FaultService service_;
 };
 
