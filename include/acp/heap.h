@@ -39,8 +39,8 @@ ACP_API acp_ga_t acp_aligned_alloc(size_t alignment, size_t size, int rank);
 
 /* Resizes the block `ga`: returns `ga` itself, or a new block of `size` bytes on the same rank with
  * the content up to the smaller of both sizes, and frees `ga`. No command may be using the block.
- * ACP_GA_NULL is as acp_malloc(size, acp_rank()). Returns ACP_GA_NULL with the errors of acp_malloc
- * and acp_free; then the block is unchanged. An alignment above 16 is not kept. */
+ * ACP_GA_NULL is as acp_malloc(size, acp_rank()). Returns ACP_GA_NULL as acp_malloc, or with
+ * ACP_ERR_ADDRESS (no block begins there); the block is unchanged. An alignment above 16 is lost. */
 ACP_API acp_ga_t acp_realloc(acp_ga_t ga, size_t size);
 
 /* Frees a block that any rank allocated. All commands on the block must be complete. ACP_GA_NULL is
@@ -62,7 +62,7 @@ ACP_API int acp_malloc_many(size_t count, const size_t* sizes, int rank, acp_ga_
 ACP_API int acp_free_many(size_t count, const acp_ga_t* addresses);
 
 /* The number of bytes that a block has room for, at least the size given to acp_malloc. Returns
- * (size_t)-1 after a failure: ACP_ERR_ADDRESS when no block begins at `ga`, ACP_ERR_STALE,
+ * (size_t)-1 after a failure: ACP_ERR_ADDRESS when no block begins at `ga`, or it was freed;
  * ACP_ERR_PEER. */
 ACP_API size_t acp_usable_size(acp_ga_t ga);
 
