@@ -2,14 +2,19 @@
 // A job of one rank in the test's own process, which no call ends: failures are returned.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <initializer_list>
 #include <vector>
 
 #include <acp.h>
 
 namespace acp::api::test {
+
+// Sizes for the rows of a table.
+using Sizes = std::initializer_list<std::size_t>;
 
 class OneRankJob : public testing::Test {
 protected:
