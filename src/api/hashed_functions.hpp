@@ -241,12 +241,16 @@ int remove(const char* call, const Handle& handle, std::span<const std::byte> ke
 }
 
 // The addresses of key and value of an iterator's entry: in a record the value comes first.
-template <typename It>
-acp_pair_t pair_at(const char* call, const It& it) noexcept {
+// Errors: argument (the end, or an iterator that the program has changed).
+template <typename Handle>
+acp_pair_t pair_at(const char* call, const Iterator<Handle>& it) noexcept {
     using Record = table::EntryRecord<std::atomic>;
-    if (it.elem == ACP_GA_NULL) [[unlikely]] {
+    const Handle& handle = it.*HashedTypes<Handle>::container;
+    if (it.elem == ACP_GA_NULL || !is_stamped(handle.ga, it)) [[unlikely]] {
         return run<Gravity::misuse_ends>(call, acp_pair_t{}, [&]() -> base::Result<acp_pair_t> {
-            return base::Status(base::Code::argument, "the iterator is at no entry").within(call);
+            base::Status status = check_iterator<Handle>(it);
+            if (status.is_ok()) status = {base::Code::argument, "the iterator is at no entry"};
+            return std::move(status).within(call);
         });
     }
     const acp_ga_t value = it.elem + Record::head_bytes;

@@ -301,7 +301,7 @@ int64_t acp_for_each_local_map(acp_map_t map,
 }
 
 acp_pair_t acp_dereference_map_it(acp_map_it_t it) {
-    return api::pair_at("acp_dereference_map_it", it);
+    return api::pair_at<acp_map_t>("acp_dereference_map_it", it);
 }
 
 acp_handle_t acp_start_retrieve_map(acp_map_t map,

@@ -83,7 +83,8 @@ acp_multimap_it_t acp_increment_key_multimap_it(acp_multimap_it_t it) {
                 return status;
             if (it.elem == ACP_GA_NULL) return it;
             std::vector<std::byte> key(it.key_size);
-            const acp_element_t element = api::pair_at("acp_increment_key_multimap_it", it).first;
+            const acp_element_t element =
+                api::pair_at<acp_multimap_t>("acp_increment_key_multimap_it", it).first;
             auto status = data::get(*api::library().gma, key.data(), element.ga, element.size);
             if (!status.is_ok()) return status;
             auto next = hashed.next_of_key(name, key, {it.slot, it.tie});
@@ -156,6 +157,6 @@ int64_t acp_for_each_local_multimap(acp_multimap_t map,
 }
 
 acp_pair_t acp_dereference_multimap_it(acp_multimap_it_t it) {
-    return api::pair_at("acp_dereference_multimap_it", it);
+    return api::pair_at<acp_multimap_t>("acp_dereference_multimap_it", it);
 }
 }

@@ -121,6 +121,6 @@ int64_t acp_for_each_local_multiset(
 }
 
 acp_element_t acp_dereference_multiset_it(acp_multiset_it_t it) {
-    return api::pair_at("acp_dereference_multiset_it", it).first;
+    return api::pair_at<acp_multiset_t>("acp_dereference_multiset_it", it).first;
 }
 }

@@ -105,6 +105,6 @@ int64_t acp_for_each_local_set(acp_set_t set,
 }
 
 acp_element_t acp_dereference_set_it(acp_set_it_t it) {
-    return api::pair_at("acp_dereference_set_it", it).first;
+    return api::pair_at<acp_set_t>("acp_dereference_set_it", it).first;
 }
 }
