@@ -35,6 +35,9 @@ namespace acp::api {
                                       std::size_t size,
                                       std::vector<std::byte>& bytes) noexcept {
     return run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
+        if (size > bytes.max_size()) {
+            return told_of_bytes(call, ga, size, {base::Code::memory, "no memory holds so many"});
+        }
         bytes.resize(size);
         if (size == 0) return {};
         return told_of_bytes(call, ga, size, data::get(*library().gma, bytes.data(), ga, size));

@@ -51,7 +51,7 @@ int acp3_insert_set(acp_set_t set, acp_element_t key) {
 int acp3_insert_multiset(acp_multiset_t set, acp_element_t key) {
     if (key.size == 0) return 0;
     return with_bytes("acp_insert_multiset", key, 0, [&](const auto& bytes) {
-        return acp_add_multiset(set, bytes.data(), bytes.size(), 1) != 0 ? 1 : 0;
+        return acp_add_multiset(set, bytes.data(), bytes.size(), 1) != UINT64_MAX ? 1 : 0;
     });
 }
 
