@@ -42,7 +42,7 @@ bool is_end(const acp_list_it_t& it) {
     return it.elem == it.list.ga;
 }
 
-// Reads all elements in a walk forward, and tests that a walk backward meets the same ones.
+// Returns the elements in their order, and tests that a walk backward finds the same ones.
 std::string content_of(acp_list_t list) {
     std::vector<std::string> forward;
     for (acp_list_it_t it = acp_begin_list(list); !is_end(it); it = acp_increment_list_it(it)) {
