@@ -61,6 +61,7 @@ private:
         const BlockNumber block = unlinking::block_in(what);
         if ((what & unlinking::is_directory) != 0) {
             auto& directory = ground_.directory(block);
+            end_lock(directory.lock);
             for (auto* more : {&directory.lock, &directory.more_too, &directory.more}) {
                 const std::uint64_t word = more->load(std::memory_order_acquire);
                 // If a participant was killed after it signed this block, no linked block is left;
@@ -78,6 +79,16 @@ private:
         // names the destroyer.
         unlink_and_free(ground_.blocks(), ground_.shown().freeing, ground_.own(), block,
                         Spare::first_word, forget);
+    }
+
+    // Ends the lock that a directory links, by its first word, the mark: a thread that waits for it
+    // finds no lock there, also before the block is used again.
+    void end_lock(const Atomic<std::uint64_t>& linked) {
+        const std::uint64_t word = linked.load(std::memory_order_acquire);
+        const BlockNumber lock = link::next_in(word);
+        if ((word & link::bits) != 0 || lock == 0) return;
+        if (ground_.has_allocated(lock, signed_bytes))
+            ground_.word_at(offset_of(lock)).store(0, std::memory_order_relaxed);
     }
 
     void free_arrays(Head<Atomic>& head) {
