@@ -74,8 +74,8 @@ class Plants:
         self.has_shared = True
 
     def compilation(self, source: pathlib.Path, made: pathlib.Path, *includes: str) -> list[str]:
-        return [*self.COMPILE, "-include", f"{self.shared.name}/gtest.hpp", *includes, f"-I{ROOT}/src", f"-I{ROOT}/tests", str(source),
-                "-o", str(made)]
+        return [*self.COMPILE, "-include", f"{self.shared.name}/gtest.hpp", *includes, f"-I{ROOT}/src", f"-I{ROOT}/include",
+                f"-I{ROOT}/tests", str(source), "-o", str(made)]
 
     def unchanged(self, sources: list[pathlib.Path]) -> list[pathlib.Path]:
         """The objects of sources that no defect of another source changes; each is compiled once."""
