@@ -240,12 +240,15 @@ bool NodeHeap::recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead)
 // Recovers all processes that are gone. True if there were any. A process that was killed while it
 // recovered another one must come after that one: hence two passes.
 bool NodeHeap::recover(heap::ThreadCache& cache) {
-    const bool is_any = recover_loans(cache);
+    bool is_any = recover_loans(cache);
     bool is_recovered = false;
     for (bool is_left = true, is_second = false; is_left; is_second = true) {
         is_left = false;
         for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
             if (!is_to_recover(slot)) continue;
+            // Also if a participant names one of the blocks that it had retired: the others are
+            // free now.
+            is_any = true;
             if (!recover_process(cache, slot)) {
                 is_left = !is_second;
                 continue;
@@ -256,7 +259,7 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
     }
     // A loan that a process was killed in making is complete only after its recovery.
     if (is_recovered) (void)recover_loans(cache);
-    return is_any || is_recovered;
+    return is_any;
 }
 
 bool NodeHeap::is_to_recover(std::uint32_t slot) const noexcept {

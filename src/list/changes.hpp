@@ -242,8 +242,8 @@ ListEffect SharedLists<Atomic>::destroy(BlockNumber list,
         if (turns_.run(plan)) break;
         ground_.shown().taken.store(0, std::memory_order_release);
     }
-    reclaimer_.retire(ground_.own(), list);
-    (void)reclaimer_.scan(ground_.own());
+    retire(ground_.own(), list);
+    reclaim();
     return ListEffect::done;
 }
 
@@ -264,8 +264,8 @@ bool SharedLists<Atomic>::destroy_unused(BlockNumber list,
         return false;
     }
     begun();
-    reclaimer_.retire(ground_.own(), list);
-    (void)reclaimer_.scan(ground_.own());
+    retire(ground_.own(), list);
+    reclaim();
     return true;
 }
 

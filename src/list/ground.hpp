@@ -96,6 +96,32 @@ public:
         return *reinterpret_cast<ListHead<Atomic>*>(base_ + offset_of(list));
     }
 
+    // See table/retired_blocks.hpp.
+    static constexpr table::Spare spare_of_retired = table::Spare::first_word;
+
+    // Nodes and heads are claimed before they are retired.
+    [[nodiscard]] bool may_be_retired(BlockNumber block) const noexcept {
+        return has_node(block) &&
+               mark::kind_of(node(block).mark.load(std::memory_order_relaxed)) == mark::claimed;
+    }
+
+    // Calls note(block) for each block that a participant names while it carries out an operation,
+    // or has made and not linked yet; also note(0). A thread that only reads a node names nothing:
+    // it checks the mark afterwards. acquire: partner is Turns::run(); the thread that retired a
+    // block changed the list's turn after the other threads had published their names.
+    template <typename Note>
+    void for_each_named(const Note& note) const {
+        for (std::uint32_t i = 0; i < participants_.count; ++i) {
+            const auto& other = participants_[i];
+            note(table::made::block_in(other.made.load(std::memory_order_acquire)));
+            if (other.names.load(std::memory_order_acquire) == 0) continue;
+            for (const auto& list : other.lists) note(list.load(std::memory_order_acquire));
+            for (const auto& change : other.changes) {
+                note(place::block_in(change.place.load(std::memory_order_acquire)));
+            }
+        }
+    }
+
     // See table/freeing.hpp.   spare  first_word: the mark, second_word: the link to the next node
     template <typename Unlink>
     void unlink_and_free(BlockNumber block, table::Spare spare, const Unlink& unlink) const {

@@ -128,19 +128,7 @@ struct ListParticipant {
     }
 };
 
-// The participants of a heap.
 template <template <class> class Atomic>
-struct ListParticipants {
-    char* first = nullptr;
-    std::uint32_t count = 0;
-
-    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t count) noexcept {
-        return std::uint64_t{count} * sizeof(ListParticipant<Atomic>);
-    }
-
-    [[nodiscard]] ListParticipant<Atomic>& operator[](std::uint32_t number) const noexcept {
-        return reinterpret_cast<ListParticipant<Atomic>*>(first)[number];
-    }
-};
+using ListParticipants = table::ParticipantArray<ListParticipant<Atomic>>;
 
 }  // namespace acp::list

@@ -35,9 +35,9 @@
 
 #include "list/ground.hpp"
 #include "list/payload.hpp"
-#include "list/reclaimer.hpp"
 #include "list/turns.hpp"
 #include "table/first_use.hpp"
+#include "table/retired_blocks.hpp"
 
 namespace acp::list {
 
@@ -71,14 +71,16 @@ struct Payload {
 template <template <class> class Atomic = std::atomic>
 class SharedLists {
 public:
+    static constexpr std::uint32_t usual_batch = 128;
+
     //   blocks        of the calling thread; outlives this
     //   participants  of the heap, zero at first; only the calling thread uses number `own`
-    //   batch         see NodeReclaimer
+    //   batch         blocks that this thread retires between two scans of the hazard words
     SharedLists(ListMemory<Atomic>& blocks,
                 ListParticipants<Atomic> participants,
                 std::uint32_t own,
-                std::uint32_t batch = NodeReclaimer<Atomic>::usual_batch) noexcept
-        : ground_(blocks, participants, own), turns_(ground_), reclaimer_(ground_, batch) {}
+                std::uint32_t batch = usual_batch) noexcept
+        : ground_(blocks, participants, own), turns_(ground_), retired_(ground_), batch_(batch) {}
 
     ~SharedLists() = default;
     SharedLists(const SharedLists&) = delete;
@@ -231,8 +233,8 @@ public:
     // if this process cannot free it or the payload is kept: then the block belongs to the caller.
     std::uint64_t settle(const Taken& taken, bool is_payload_kept = false) {
         const std::uint64_t left = free_payload(taken.node, is_payload_kept);
-        reclaimer_.retire(ground_.own(), taken.node);
-        if (reclaimer_.is_due()) (void)reclaimer_.scan(ground_.own());
+        retire(ground_.own(), taken.node);
+        if (retired_.is_due(batch_)) reclaim();
         return left;
     }
 
@@ -272,7 +274,7 @@ public:
     }
 
     // Frees the elements that the calling thread has taken out and that no participant names.
-    void reclaim() { (void)reclaimer_.scan(ground_.own()); }
+    void reclaim() { (void)scan(ground_.own()); }
 
     // Publishes the separate payload block that the next insertion links: it is freed with the
     // element, or by recovery if the process is killed before that.
@@ -397,6 +399,25 @@ private:
         return add_list(plan, 0, list);
     }
 
+    // Retires a node or a head that a participant has claimed, so that the late compare-and-swap of
+    // a helper never changes memory of a new owner; the caller knows that it is not retired yet.
+    //   owner  the calling thread's participant, or a dead one
+    void retire(std::uint32_t owner, BlockNumber block) const {
+        auto& node = ground_.node(block);
+        node.next.store(link::after(retired_.last_of(owner)), std::memory_order_release);
+        retired_.add(owner, block,
+                     ListNode<Atomic>::head_bytes +
+                         mark::bytes_in(node.mark.load(std::memory_order_relaxed)));
+        ground_.participants()[owner].taken.store(0, std::memory_order_release);
+    }
+
+    // Frees the blocks that a participant has retired and that no participant names. True if none
+    // is left.
+    bool scan(std::uint32_t owner) const noexcept {
+        return retired_.scan(owner, [](BlockNumber) { return std::uint64_t{0}; }) &&
+               retired_.last_of(owner) == 0;
+    }
+
     // Begins a plan on two lists, which may be the same.
     [[nodiscard]] ListEffect begin_both(TurnPlan& plan, BlockNumber one, BlockNumber other) const {
         const ListEffect begun = begin(plan, std::min(one, other));
@@ -428,7 +449,8 @@ private:
 
     ListGround<Atomic> ground_;
     Turns<Atomic> turns_;
-    NodeReclaimer<Atomic> reclaimer_;
+    table::RetiredBlocks<Atomic, ListGround<Atomic>> retired_;
+    std::uint32_t batch_;
 };
 
 }  // namespace acp::list

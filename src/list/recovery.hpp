@@ -13,12 +13,7 @@ template <template <class> class Atomic>
 template <typename IsDead>
 bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
     auto& shown = ground_.participants()[dead];
-    std::uint64_t recoverer = shown.recoverer.load(std::memory_order_acquire);
-    if (recoverer != 0 && !is_dead(static_cast<std::uint32_t>(recoverer - 1))) return false;
-    if (!shown.recoverer.compare_exchange_strong(
-            recoverer, ground_.own() + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-        return false;
-    }
+    if (!table::claim_recovery(shown.recoverer, ground_.own(), is_dead)) return false;
     const bool is_apart_freed = ground_.finish_freeing_apart(dead, [&](std::uint64_t address) {
         const BlockNumber taken = shown.taken.load(std::memory_order_acquire);
         return shown.made_apart.load(std::memory_order_acquire) == address ||
@@ -27,7 +22,7 @@ bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
     });
     const auto is_known = [&](BlockNumber block) {
         return shown.has_made(block) || shown.taken.load(std::memory_order_acquire) == block ||
-               reclaimer_.is_listed(dead, block);
+               retired_.has(dead, block);
     };
     const bool is_freed =
         table::finish_freeing<Atomic>(ground_.blocks(), ground_.participants(), dead, is_known);
@@ -57,14 +52,13 @@ bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
         forget();
     }
     const BlockNumber taken = shown.taken.load(std::memory_order_acquire);
-    if (taken != 0 && mark::is_claimed_by(mark_of(taken), dead) &&
-        !reclaimer_.is_listed(dead, taken)) {
+    if (taken != 0 && mark::is_claimed_by(mark_of(taken), dead) && !retired_.has(dead, taken)) {
         (void)free_payload(taken);
-        reclaimer_.retire(dead, taken);
+        retire(dead, taken);
     }
     shown.taken.store(0, std::memory_order_release);
     shown.names.store(0, std::memory_order_release);
-    const bool is_done = reclaimer_.scan(dead) && is_freed && is_apart_freed;
+    const bool is_done = scan(dead) && is_freed && is_apart_freed;
     shown.recoverer.store(0, std::memory_order_release);
     return is_done;
 }

@@ -121,20 +121,8 @@ struct alignas(line_bytes) SequenceUser {
 
 static_assert(sizeof(SequenceUser<std::atomic>) == line_bytes);
 
-// The participants of a heap.
 template <template <class> class Atomic>
-struct SequenceUsers {
-    char* first = nullptr;
-    std::uint32_t count = 0;
-
-    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t count) noexcept {
-        return std::uint64_t{count} * sizeof(SequenceUser<Atomic>);
-    }
-
-    [[nodiscard]] SequenceUser<Atomic>& operator[](std::uint32_t number) const noexcept {
-        return reinterpret_cast<SequenceUser<Atomic>*>(first)[number];
-    }
-};
+using SequenceUsers = table::ParticipantArray<SequenceUser<Atomic>>;
 
 // A participant's questions about the other participants.
 class Others {

@@ -149,16 +149,11 @@ private:
 
 template <template <class> class Atomic>
 bool Sequence<Atomic>::recover(std::uint32_t dead) {
-    auto& claim = ground_.participants()[dead].recoverer;
-    std::uint64_t recoverer = claim.load(std::memory_order_acquire);
-    if (recoverer != 0 && !ground_.others().is_dead(static_cast<std::uint32_t>(recoverer - 1)))
-        return false;
-    if (!claim.compare_exchange_strong(recoverer, ground_.own() + 1, std::memory_order_acq_rel,
-                                       std::memory_order_relaxed)) {
-        return false;
-    }
+    auto& recoverer = ground_.participants()[dead].recoverer;
+    const auto is_dead = [this](std::uint32_t other) { return ground_.others().is_dead(other); };
+    if (!table::claim_recovery(recoverer, ground_.own(), is_dead)) return false;
     const bool is_done = SequenceRecovery<Atomic>(ground_, reservation_, dead).run();
-    claim.store(0, std::memory_order_release);
+    recoverer.store(0, std::memory_order_release);
     return is_done;
 }
 

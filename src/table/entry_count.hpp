@@ -70,7 +70,7 @@ private:
         for (std::uint32_t i = 0; i < ground_.participants().count; ++i) {
             if (i == ground_.own()) continue;
             const auto& named = ground_.participants()[i].hazard[Participant<Atomic>::from_array];
-            // seq_cst: see Reclaimer::named_blocks
+            // seq_cst: see Ground::for_each_named
             if (named.load(std::memory_order_seq_cst) != 0) return true;
         }
         return false;

@@ -66,6 +66,21 @@ void unlink_and_free(Blocks<Atomic>& blocks,
     blocks.free(block);
 }
 
+// Claims the recovery of a dead participant, until the caller stores 0. false: another participant
+// that is not dead recovers it.
+//   recoverer  the dead participant's word
+//   own        the caller's number
+template <template <class> class Atomic, typename IsDead>
+[[nodiscard]] bool claim_recovery(Atomic<std::uint64_t>& recoverer,
+                                  std::uint32_t own,
+                                  const IsDead& is_dead) {
+    std::uint64_t before = recoverer.load(std::memory_order_acquire);
+    if (before != 0 && !is_dead(static_cast<std::uint32_t>(before - 1))) return false;
+    // acq_rel: what an earlier recoverer, which is dead, has written
+    return recoverer.compare_exchange_strong(before, own + 1, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed);
+}
+
 // Whether a dead participant had begun to recover another one, and no survivor has taken that over
 // yet: that one's words may lead to the block that the dead participant was about to free.
 template <typename Participants>

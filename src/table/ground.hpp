@@ -123,7 +123,7 @@ public:
         if (is_fence_paid_by_others_) [[likely]] {
             // release: reads of the block named before are done
             shown_.hazard[which].store(block, std::memory_order_release);
-            std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: Reclaimer::scan
+            std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: RetiredBlocks::scan
         } else {
             shown_.hazard[which].exchange(block, std::memory_order_seq_cst);
         }
@@ -189,6 +189,30 @@ public:
         }
         this->shown().mark = next + 1;
         return next & claim::mark_mask;
+    }
+
+    // See table/retired_blocks.hpp.
+    static constexpr Spare spare_of_retired = Spare::second_word;
+
+    [[nodiscard]] bool may_be_retired(BlockNumber block) const {
+        return has_allocated(block, signed_bytes);
+    }
+
+    // Calls note(block) for each block that a participant names in a hazard word, has made and not
+    // linked yet, or retires; also note(0). A block in a dead participant's `unlinking` counts,
+    // because recovery still uses it.
+    template <typename Note>
+    void for_each_named(const Note& note) const {
+        for (std::uint32_t i = 0; i < participants_.count; ++i) {
+            const auto& other = participants_[i];
+            // seq_cst: these loads come after the store that made a block unreachable; partner:
+            // name()
+            for (const auto& hazard : other.hazard) note(hazard.load(std::memory_order_seq_cst));
+            note(made::block_in(other.record_made.load(std::memory_order_seq_cst)));
+            // After the hazards, which named the block when this was stored, and may name another
+            // one since.
+            note(unlinking::block_in(other.unlinking.load(std::memory_order_seq_cst)));
+        }
     }
 
     // See table/freeing.hpp.

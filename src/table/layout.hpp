@@ -395,10 +395,8 @@ struct Participant {
     Atomic<std::uint64_t> retired;
     Atomic<std::uint64_t> retired_count;
     Atomic<std::uint64_t> retired_bytes;  // retired since its last scan
-    // the participant whose retired blocks it takes over, plus 1
-    Atomic<std::uint64_t> adopting;
-    Atomic<std::uint64_t> recoverer;  // the participant that recovers it, plus 1
-    Atomic<std::uint64_t> freeing;    // a block that it unlinks and frees (table/freeing.hpp)
+    Atomic<std::uint64_t> recoverer;      // the participant that recovers it, plus 1
+    Atomic<std::uint64_t> freeing;        // a block that it unlinks and frees (table/freeing.hpp)
     // the word that links that block, if it is a chain that no other thread uses: see chain::
     Atomic<std::uint64_t> chain;
     // the next mark that it gives to a record, unless that is a multiple of marks_at_once; no other
@@ -419,27 +417,14 @@ struct Participant {
     [[nodiscard]] bool is_unused() const noexcept {
         std::uint64_t any = 0;
         for (const auto& word : hazard) any |= word.load(std::memory_order_acquire);
-        for (const auto* word :
-             {&record_made, &block_made, &unlinking, &retired, &adopting, &freeing}) {
+        for (const auto* word : {&record_made, &block_made, &unlinking, &retired, &freeing}) {
             any |= word->load(std::memory_order_acquire);
         }
         return any == 0;
     }
 };
 
-// The participants of a heap.
 template <template <class> class Atomic>
-struct Participants {
-    char* first = nullptr;
-    std::uint32_t count = 0;
-
-    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t count) noexcept {
-        return std::uint64_t{count} * sizeof(Participant<Atomic>);
-    }
-
-    [[nodiscard]] Participant<Atomic>& operator[](std::uint32_t number) const noexcept {
-        return reinterpret_cast<Participant<Atomic>*>(first)[number];
-    }
-};
+using Participants = ParticipantArray<Participant<Atomic>>;
 
 }  // namespace acp::table

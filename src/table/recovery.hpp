@@ -21,8 +21,8 @@ public:
           dead_(dead),
           shown_(ground.participants()[dead]) {}
 
-    // false: there was no memory to migrate a bucket that must be searched, or the participants
-    // that the dead one was recovering come first.
+    // false: there was no memory to migrate a bucket that must be searched, the participants that
+    // the dead one was recovering come first, or a participant names a block that it had retired.
     bool run() {
         // used by the recovery of this thread if it is killed here
         ground_.shown().table.store(shown_.table.load(std::memory_order_relaxed),
@@ -33,10 +33,9 @@ public:
         const bool is_freed = reclaimer_.finish_freeing(dead_);
         if (!end_insertion() || !end_unlinking()) return false;
         free_unlinked_block();
-        reclaimer_.adopt(dead_);
         for (auto& hazard : shown_.hazard) hazard.store(0, std::memory_order_release);
         shown_.table.store(0, std::memory_order_relaxed);
-        return is_freed;
+        return reclaimer_.scan_whole(dead_) && is_freed;
     }
 
 private:
@@ -204,15 +203,10 @@ private:
 template <template <class> class Atomic>
 template <typename IsDead>
 bool HashTable<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
-    auto& claim = ground_.participants()[dead].recoverer;
-    std::uint64_t recoverer = claim.load(std::memory_order_acquire);
-    if (recoverer != 0 && !is_dead(static_cast<std::uint32_t>(recoverer - 1))) return false;
-    if (!claim.compare_exchange_strong(recoverer, ground_.own() + 1, std::memory_order_acq_rel,
-                                       std::memory_order_relaxed)) {
-        return false;
-    }
+    auto& recoverer = ground_.participants()[dead].recoverer;
+    if (!claim_recovery(recoverer, ground_.own(), is_dead)) return false;
     const bool is_done = Recovery<Atomic>(ground_, dead).run();
-    claim.store(0, std::memory_order_release);
+    recoverer.store(0, std::memory_order_release);
     return is_done;
 }
 

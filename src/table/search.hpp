@@ -218,7 +218,7 @@ private:
                 __builtin_prefetch(record + line_bytes);  // where its head, read first, sends to
                 ground_.name(Shown::record, slot::record_in(word));
                 // seq_cst, like the loads of is_current(): after the store of the hazard word;
-                // partner: Reclaimer::scan
+                // partner: RetiredBlocks::scan
                 const std::uint64_t again = slot.load(std::memory_order_seq_cst);
                 const bool is_other = ((again ^ word) & ~slot::frozen) != 0;
                 if (is_other || !Growth<Atomic>::is_current(head, spot)) [[unlikely]]

@@ -22,7 +22,7 @@
 //   that cannot grow for that reason gets longer chains.
 //
 // Lookups are in table/finder.hpp and search.hpp, insertions in table/insertion.hpp, growth in
-// table/growth.hpp; retired records are freed once no thread reads them (table/reclaimer.hpp).
+// table/growth.hpp; retired records are freed once no thread reads them (table/retired_blocks.hpp).
 // Atomic: std::atomic, or one of a test that a scheduler runs or that kills the process between two
 // accesses.
 // Sources: the frozen bucket, Y. Liu, K. Zhang, M. Spear, PODC 2014; tentative insertion as in M.
@@ -371,11 +371,7 @@ public:
     }
 
     // Frees the blocks that the calling thread has retired and that no hazard word names.
-    void reclaim() {
-        Reclaimer<Atomic> reclaimer(ground_);
-        while (reclaimer.scan() && reclaimer.has_begun()) {
-        }
-    }
+    void reclaim() { (void)Reclaimer<Atomic>(ground_).scan_whole(ground_.own()); }
 
     // Completes the operation of a dead participant, and frees the blocks that it held. Any live
     // process may call it; if that one is killed in the call, another one calls it again. false:

@@ -332,7 +332,7 @@ private:
                                       const Atomic<std::uint64_t>& slot,
                                       std::uint64_t word) noexcept {
         // seq_cst, like the loads of is_current(): after the store of the hazard word; partner:
-        // Reclaimer::scan
+        // RetiredBlocks::scan
         const std::uint64_t again = slot.load(std::memory_order_seq_cst);
         return ((again ^ word) & ~slot::frozen) == 0 && Growth<Atomic>::is_current(head, spot);
     }

@@ -176,6 +176,21 @@ static_assert(std::uint64_t{1} << (mark_shift + mark_bits) == is_claimed);
 }
 }  // namespace claim
 
+// The participants of a heap in its tables, its lists or its sequences.
+template <typename One>
+struct ParticipantArray {
+    char* first = nullptr;
+    std::uint32_t count = 0;
+
+    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t count) noexcept {
+        return std::uint64_t{count} * sizeof(One);
+    }
+
+    [[nodiscard]] One& operator[](std::uint32_t number) const noexcept {
+        return reinterpret_cast<One*>(first)[number];
+    }
+};
+
 inline constexpr std::uint64_t no_process = ~std::uint64_t{0};
 
 // The identity of a table, by which it knows its owner. When the owner gives it away the table gets

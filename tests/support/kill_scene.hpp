@@ -47,11 +47,13 @@ struct KillScene {
 
     void recover_victim() { recover(scene().own, victim); }
 
-    // Recovers the victim and the helper. The victim's recovery may need the helper's first.
-    void recover_both() {
-        recover(scene().own, helper, false);
-        recover(scene().own, victim);
-        recover(scene().own, helper);
+    // Recovers the victim and the helper. The recovery of the first one may need that of the other.
+    void recover_both(std::uint32_t first = helper) {
+        const std::uint32_t second = first == helper ? victim : helper;
+        for (const bool must_end : {false, true}) {
+            recover(scene().own, first, must_end);
+            recover(scene().own, second, must_end);
+        }
     }
 
     // The two states that are allowed: after the steps that the victim has counted, and after one
@@ -81,8 +83,8 @@ private:
     [[nodiscard]] Scene& scene() { return static_cast<Scene&>(*this); }
 };
 
-// Kills the victim, and then the helper in its recovery; the survivor recovers both. Calls
-// check(scene, when).
+// Kills the victim, and then the helper in its recovery; the survivor recovers both, in either
+// order in turn. Calls check(scene, when).
 template <typename Scene, typename Check, typename... Arguments>
 void kill_recoveries(const Strikes& victims,
                      const Strikes& recoveries,
@@ -95,7 +97,7 @@ void kill_recoveries(const Strikes& victims,
             scene.recover(by, victim);
         },
         [&check](Scene& scene, const StruckChild& first, const StruckChild& second) {
-            scene.recover_both();
+            scene.recover_both(second.at() % 2 == 0 ? helper : victim);
             check(scene, first.when() + ", its recovery before " + std::to_string(second.at()));
         },
         of_scene...);

@@ -194,5 +194,40 @@ TEST_F(NodeTablesTest, what_a_process_that_is_gone_held_is_freed) {
     EXPECT_EQ(heap_.usage(0).blocks, 0U);
 }
 
+// A thread that is stopped in a call names one of the elements that a dead process has retired.
+TEST_F(NodeTablesTest,
+       a_full_heap_has_room_in_what_a_dead_process_retired_though_one_block_is_named) {
+    const std::string bytes(40'000, 'b');
+    const NodeHeap::Lease at_work(of_other_, 0);  // so that no other thread reclaims it
+    {
+        ListBlocks blocks(of_other_, at_work.cache());
+        list::SharedLists<> lists(blocks, of_other_.list_participants(), at_work.cache().number());
+        const table::BlockNumber list = lists.make();
+        lists.keep();
+        for (int i = 0; i < 5; ++i) {
+            list::Position at;
+            list::SharedLists<>::Taken taken;
+            ASSERT_EQ(lists.push_front(list, {{bytes.data(), bytes.size()}, false}, at),
+                      list::ListEffect::done);
+            ASSERT_EQ(lists.take_first(list, taken), list::ListEffect::done);
+            (void)lists.settle(taken);
+        }
+    }
+    while (heap_.allocate(0, bytes.size(), alignment_least) != heap::no_block) {
+    }
+    const auto users = heap_.list_participants();
+    auto& stopped = users[heap::caches_of(0).first + 1];
+    const std::uint64_t named = users[at_work.cache().number()].retired.load();
+    ASSERT_NE(named, 0U);
+    stopped.lists[0].store(named, std::memory_order_relaxed);
+    stopped.names.store(1, std::memory_order_relaxed);
+    node::mark_dead(node_, 1, 9);
+    EXPECT_NE(heap_.allocate(0, bytes.size(), alignment_least), heap::no_block);
+    EXPECT_EQ(users[at_work.cache().number()].retired.load(), named) << "it is named";
+    stopped.names.store(0, std::memory_order_relaxed);
+    (void)heap_.usage(0);
+    EXPECT_TRUE(users[at_work.cache().number()].is_unused());
+}
+
 }  // namespace
 }  // namespace acp::allocator::test

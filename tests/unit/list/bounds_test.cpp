@@ -173,6 +173,32 @@ TEST(ListDamageTest, every_call_on_an_overwritten_list_ends) {
     EXPECT_GT(damaged, 100U) << "list operations report damage";
 }
 
+TEST(ListDamageTest, a_scan_of_retired_elements_whose_links_are_overwritten_ends) {
+    const test::ScopedWatchdog watchdog("a scan of retired elements does not end");
+    for (const std::uint64_t value : {link::to(number_mask, 3), link::to(1, 3), std::uint64_t{0},
+                                      link::to(heap_shape.areas * 65'536, 9)}) {
+        for (const bool leads_to_itself : {false, true}) {
+            const SharedHeap shared;
+            const SharedPages participants(ListParticipants<std::atomic>::bytes(participants_max));
+            Plain user(shared, participants.data(), 0, 16);
+            const BlockNumber list = user.make();
+            BlockNumber taken = 0;
+            for (const char* text : {"one", "two", "three"}) {
+                ASSERT_EQ(user.push_back(list, text), ListEffect::done);
+                taken = user.first(list).node;
+                ASSERT_EQ(user.pop_front(list), text);
+            }
+            reinterpret_cast<std::uint64_t*>(user.blocks.base() + offset_of(taken))[1] =
+                leads_to_itself ? link::after(taken) : value;
+            user.lists.reclaim();
+            EXPECT_EQ(ListParticipants<std::atomic>({participants.data(), participants_max})[0]
+                          .retired.load(),
+                      0U);
+            EXPECT_EQ(user.push_back(list, "still"), ListEffect::done);
+        }
+    }
+}
+
 TEST(ListDamageTest, a_turn_that_no_operation_ends_is_damage) {
     const test::ScopedWatchdog watchdog("a call on a list does not end");
     const SharedHeap shared;
