@@ -4,9 +4,12 @@
 // byte has one writer and no reader besides it. The patterns change between pages that rest, pages
 // that one actor writes for some epochs, and pages that several actors write, in pieces of 1 to 8
 // bytes: a page with one writer and then several ones is what finds most defects of a protocol.
+// Where the shape says so, the window consists of areas of a few pages each, and some of them are freed
+// and allocated again between two epochs: they are zero then.
 // One thread; the same seed makes the same program in each process.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -26,6 +29,13 @@ struct ProgramShape {
     std::uint64_t pages = 0;
     std::uint64_t epochs = 0;
     std::uint32_t actors = 0;
+    std::uint64_t area_pages_max = 0;  // 0: the window is one area, which is never freed
+};
+
+// Successive pages of the window that are allocated together.
+struct Area {
+    std::uint64_t first = 0;
+    std::uint64_t pages = 0;
 };
 
 class RaceFreeProgram {
@@ -34,9 +44,14 @@ public:
         : shape_(shape),
           random_(seed),
           accesses_(shape.epochs, std::vector<std::vector<Access>>(shape.actors)) {
+        choose_areas(seed);
         std::vector<std::byte> model(shape.pages * page_bytes);
         std::vector<std::uint32_t> sole_writers(shape.pages);
         for (std::uint64_t epoch = 0; epoch < shape.epochs; ++epoch) {
+            for (const std::size_t area : renewed_[epoch]) {
+                const auto begin = model.begin() + offset_of(areas_[area].first);
+                std::fill(begin, begin + offset_of(areas_[area].pages), std::byte{0});
+            }
             std::vector<std::byte> next = model;
             std::vector<bool> is_written(model.size());
             for (std::uint64_t page = 0; page < shape.pages; ++page) {
@@ -58,8 +73,41 @@ public:
     // The bytes behind the last barrier.
     [[nodiscard]] const std::vector<std::byte>& last() const { return last_; }
 
+    // In ascending order of their pages.
+    [[nodiscard]] const std::vector<Area>& areas() const { return areas_; }
+
+    // The numbers of the areas that are freed before an epoch, all of them, and then allocated again.
+    [[nodiscard]] const std::vector<std::size_t>& renewed(std::uint64_t epoch) const {
+        return renewed_[epoch];
+    }
+
 private:
     static constexpr std::uint64_t page_bytes = 4096;
+
+    static std::ptrdiff_t offset_of(std::uint64_t page) {
+        return static_cast<std::ptrdiff_t>(page * page_bytes);
+    }
+
+    void choose_areas(std::uint64_t seed) {
+        Random random(~seed);
+        renewed_.resize(shape_.epochs);
+        const std::uint64_t longest =
+            shape_.area_pages_max == 0 ? shape_.pages : shape_.area_pages_max;
+        for (std::uint64_t page = 0; page < shape_.pages; page += areas_.back().pages) {
+            const std::uint64_t pages =
+                shape_.area_pages_max == 0 ? longest : random.between(1, longest);
+            areas_.push_back({page, std::min(pages, shape_.pages - page)});
+        }
+        for (std::uint64_t epoch = 1; epoch < shape_.epochs && shape_.area_pages_max != 0;
+             ++epoch) {
+            if (!random.chance(30)) continue;
+            for (std::size_t area = 0; area < areas_.size(); ++area) {
+                if (random.chance(30)) renewed_[epoch].push_back(area);
+            }
+            for (std::size_t i = renewed_[epoch].size(); i > 1; --i)
+                std::swap(renewed_[epoch][i - 1], renewed_[epoch][random.below(i)]);
+        }
+    }
 
     // A page rests, or one actor writes it, the same for some epochs, or several do.
     void write_page(std::uint64_t epoch,
@@ -112,6 +160,8 @@ private:
     std::vector<std::uint64_t> written_;                      // places that any epoch wrote
     std::vector<std::vector<std::vector<Access>>> accesses_;  // indexed by epoch and actor
     std::vector<std::byte> last_;
+    std::vector<Area> areas_;
+    std::vector<std::vector<std::size_t>> renewed_;  // indexed by epoch
 };
 
 }  // namespace acp::test
