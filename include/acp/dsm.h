@@ -67,6 +67,37 @@ ACP_API int acp_finalize_dsm(void);
  * free).   size  the same on all ranks */
 ACP_API void* acp_alloc_dsm(size_t size);
 
+/* Which node is the home of a page, on several nodes. A node keeps the pages whose home it is; their
+ * accesses there fetch nothing and send nothing. */
+typedef enum {
+    /* ACP_HOME_BLOCK at first. A page moves to a node that alone wrote it between two barriers, and
+     * again the next time that it was written: the policy of acp_alloc_dsm. Argument: 0. */
+    ACP_HOME_MIGRATING = 0,
+    /* Equal runs of pages, in the order of the nodes. Argument: 0. */
+    ACP_HOME_BLOCK = 1,
+    /* Runs of `argument` pages, 1 .. 2^31, to the nodes in turn. */
+    ACP_HOME_CYCLIC = 2,
+    /* The node of rank `argument`. */
+    ACP_HOME_RANK = 3,
+    /* ACP_HOME_BLOCK, until the first barrier before which the page was written: if one node alone
+     * wrote it, that is the home from then on. Argument: 0. */
+    ACP_HOME_FIRST_WRITER = 4
+} acp_home_t;
+
+/* acp_alloc_dsm with a policy for the homes of the pages, the same on all ranks. Errors also:
+ * ACP_ERR_ARGUMENT (policy, argument). On one node the policy has no effect. */
+ACP_API void* acp_alloc_home_dsm(size_t size, acp_home_t policy, uint64_t argument);
+
+/* A barrier, at which the node of `rank` becomes the home of all pages that have bytes of the range. A
+ * page of ACP_HOME_MIGRATING may move again; any other page stays. Collective; the arguments are the
+ * same on all ranks. Returns 0, or -1, and the homes are as before: ACP_ERR_ARGUMENT (size 0; a byte
+ * lies in no shared page, or in no allocation; no such rank), ACP_ERR_SYSTEM. */
+ACP_API int acp_set_home_dsm(const void* address, size_t size, int rank);
+
+/* The lowest rank of the node that is the home of the page of a byte, until the next barrier. Returns
+ * -1 after a failure, as acp_query_ga_dsm. Does not block. */
+ACP_API int acp_query_home_dsm(const void* address);
+
 /* Frees shared memory. Collective; a barrier, behind which no rank uses the memory. Returns 0, or -1
  * and changes nothing: ACP_ERR_ARGUMENT (not a result of acp_alloc_dsm).
  *   address  the same on all ranks */

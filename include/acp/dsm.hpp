@@ -16,6 +16,7 @@
 #define ACP_DSM_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -59,6 +60,30 @@ inline void barrier() {
     if (acp_barrier_dsm() != 0) throw error();
 }
 
+// acp_home_t.
+enum class home : std::uint8_t {
+    migrating = ACP_HOME_MIGRATING,
+    block = ACP_HOME_BLOCK,
+    cyclic = ACP_HOME_CYCLIC,
+    rank = ACP_HOME_RANK,
+    first_writer = ACP_HOME_FIRST_WRITER
+};
+
+// A barrier, at which the node of a rank becomes the home of the pages of elements (acp_set_home_dsm).
+template <typename T>
+void set_home(const T* first, std::size_t count, int rank) {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    const std::size_t bytes = count <= most / sizeof(T) ? count * sizeof(T) : most;
+    if (acp_set_home_dsm(first, bytes, rank) != 0) throw error();
+}
+
+// The lowest rank of the home of an element's page. Not collective.
+[[nodiscard]] inline int home_of(const void* element) {
+    const int rank = acp_query_home_dsm(element);
+    if (rank < 0) throw error();
+    return rank;
+}
+
 // Fetches elements ahead of their first touch (acp_prefetch_dsm). Not collective.
 template <typename T>
 void prefetch(const T* first, std::size_t count) {
@@ -92,10 +117,16 @@ public:
     // Throws error (the pages have no room), std::bad_array_new_length (the size in bytes does not
     // fit std::size_t).
     //   count  1 or more
-    explicit array(std::size_t count) : size_(count) {
+    //   where, argument  acp_alloc_home_dsm
+    explicit array(std::size_t count, home where = home::migrating, std::uint64_t argument = 0)
+        : size_(count) {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T))
             throw std::bad_array_new_length();
-        data_ = static_cast<T*>(acp_alloc_dsm(count * sizeof(T)));
+        const std::size_t bytes = count * sizeof(T);
+        data_ = static_cast<T*>(
+            where == home::migrating && argument == 0
+                ? acp_alloc_dsm(bytes)
+                : acp_alloc_home_dsm(bytes, static_cast<acp_home_t>(where), argument));
         if (data_ == nullptr) throw error();
     }
 

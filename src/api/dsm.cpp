@@ -50,6 +50,40 @@ Status open_pages(std::size_t size) {
     return {};
 }
 
+// Errors: argument.
+Result<pages::HomeRule> rule_of(const SharedPages& pages,
+                                acp_home_t policy,
+                                std::uint64_t argument) {
+    const auto refused = [&](const std::string& range) {
+        return Status(Code::argument, "the argument of the policy is " + std::to_string(argument) +
+                                          ", of " + range);
+    };
+    const std::uint32_t procs = library().gma->space().segment().shape().procs;
+    constexpr std::uint64_t run_max = std::uint64_t{1} << 31;
+    switch (policy) {
+        case ACP_HOME_CYCLIC:
+            if (argument == 0 || argument > run_max)
+                return refused("1 to " + std::to_string(run_max) + " pages");
+            return pages::HomeRule{pages::HomePolicy::cyclic, false, argument, 0};
+        case ACP_HOME_RANK:
+            if (argument >= procs) return refused("ranks 0 to " + std::to_string(procs - 1));
+            return pages::HomeRule{pages::HomePolicy::fixed, false, 1,
+                                   pages.node_of(static_cast<std::uint32_t>(argument))};
+        case ACP_HOME_MIGRATING:
+        case ACP_HOME_BLOCK:
+        case ACP_HOME_FIRST_WRITER:
+            break;
+        default:
+            return Status(Code::argument, "the policy is " +
+                                              std::to_string(static_cast<int>(policy)) +
+                                              ", and no ACP_HOME_...");
+    }
+    if (argument != 0) return refused("0 alone");
+    const auto rule = policy == ACP_HOME_FIRST_WRITER ? pages::HomePolicy::first_writer
+                                                      : pages::HomePolicy::block;
+    return pages::HomeRule{rule, policy == ACP_HOME_MIGRATING, 1, 0};
+}
+
 acp_stats_dsm_t stats_of(const SharedPages& pages) noexcept {
     const dsm::PageCounters& counters = pages.counters();
     const auto value = [](const dsm::PageCounter& counter) {
@@ -99,6 +133,46 @@ void* acp_alloc_dsm(size_t size) {
             if (!made.is_ok()) return api::in_call(call, std::move(made).failure());
             return static_cast<void*>(made.value());
         });
+}
+
+void* acp_alloc_home_dsm(size_t size, acp_home_t policy, uint64_t argument) {
+    constexpr const char* call = "acp_alloc_home_dsm";
+    return api::run<Gravity::misuse_ends>(
+        call, static_cast<void*>(nullptr), [&]() -> Result<void*> {
+            auto made = with_pages([&](SharedPages& pages) -> Result<char*> {
+                auto rule = rule_of(pages, policy, argument);
+                if (!rule.is_ok()) return std::move(rule).failure();
+                return pages.allocate(size, rule.value(), static_cast<std::uint8_t>(policy),
+                                      static_cast<std::uint32_t>(argument));
+            });
+            if (!made.is_ok()) return api::in_call(call, std::move(made).failure());
+            return static_cast<void*>(made.value());
+        });
+}
+
+int acp_set_home_dsm(const void* address, size_t size, int rank) {
+    return api::run_team_call("acp_set_home_dsm", [&] {
+        return with_pages([&](SharedPages& pages) -> Status {
+            const std::uint32_t procs = library().gma->space().segment().shape().procs;
+            if (size == 0) return {Code::argument, "the size is 0 bytes"};
+            if (rank < 0 || static_cast<std::uint32_t>(rank) >= procs) {
+                return {Code::argument, "the rank is " + std::to_string(rank) + ", of 0 to " +
+                                            std::to_string(procs - 1)};
+            }
+            return pages.set_home(address, size, static_cast<std::uint32_t>(rank));
+        });
+    });
+}
+
+int acp_query_home_dsm(const void* address) {
+    constexpr const char* call = "acp_query_home_dsm";
+    return api::run<Gravity::misuse_ends>(call, -1, [&]() -> Result<int> {
+        auto home = with_pages([&](const SharedPages& pages) -> Result<std::uint32_t> {
+            return pages.home_of(address);
+        });
+        if (!home.is_ok()) return api::in_call(call, std::move(home).failure());
+        return static_cast<int>(home.value());
+    });
 }
 
 int acp_free_dsm(void* address) {

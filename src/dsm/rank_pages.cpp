@@ -2,6 +2,7 @@
 // Start, allocations, and the end of a rank that touches a lost page.
 #include "dsm/rank_pages.hpp"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,7 @@ namespace acp::dsm {
 
 namespace {
 
+using base::Code;
 using base::Result;
 using base::Status;
 
@@ -42,8 +44,10 @@ public:
         const pages::HomeTable<> homes = window_.homes();
         homes.assign(pages_.first, pages_.count, rule_);
         for (std::uint64_t i = 0; i < pages_.count; ++i) {
-            if (homes.home(pages_.first + i) == window_.node())
-                window_.page_words().become_home(pages_.first + i);
+            if (homes.home(pages_.first + i) != window_.node()) continue;
+            window_.page_words().become_home(pages_.first + i);
+            if (rule_.policy == pages::HomePolicy::first_writer)
+                window_.sharers().track(pages_.first + i);
         }
         return {};
     }
@@ -85,6 +89,60 @@ private:
     const WindowMemory& memory_;
     NodeState<> node_;
     PageRange pages_;
+};
+
+// Moves pages to a node, when all ranks have arrived. The leader of that node fetches the bytes before
+// it sends its notice. After the exchange of the notices, ranks fetch the pages from the new home.
+class RankPages::Move final : public team::LeaderMeeting {
+public:
+    Move(RankPages& rank, PageRange pages, pages::NodeNumber node) noexcept
+        : rank_(rank), window_(rank.memory_.window()), pages_(pages), node_(node) {}
+
+    [[nodiscard]] std::uint64_t bytes_max() const noexcept override { return sizeof code_; }
+
+    std::span<const char> notice() override {
+        if (window_.node() == node_) failure_ = rank_.fetcher_.fetch(pages_);
+        code_ = static_cast<std::uint64_t>(failure_.code());
+        return {reinterpret_cast<const char*>(&code_), sizeof code_};
+    }
+
+    void settle(std::span<const std::span<const char>> notices) override {
+        const std::span<const char> notice = notices[node_];
+        std::uint64_t code = static_cast<std::uint64_t>(Code::mismatch);
+        if (notice.size() == sizeof code) std::memcpy(&code, notice.data(), sizeof code);
+        if (code >= base::code_count) code = static_cast<std::uint64_t>(Code::mismatch);
+        rank_.node_.set_outcome(static_cast<Code>(code));
+        if (code != 0) return;
+        for (std::uint64_t i = 0; i < pages_.count; ++i) move(pages_.first + i);
+    }
+
+    // What this rank knows of the failure, else ok.
+    [[nodiscard]] Status take_failure() noexcept { return std::move(failure_); }
+
+private:
+    // All other copies go: the new home does not track its writes for their nodes.
+    void move(pages::PageNumber page) {
+        const pages::NodeNumber before = window_.homes().home(page);
+        window_.homes().set_home(page, node_);
+        if (before == node_) return;
+        window_.clock().remove(page);
+        if (window_.node() == node_) {
+            window_.page_words().become_home(page);
+            rank_.counters_.calls.gained.fetch_add(1, std::memory_order_relaxed);
+        } else if (window_.node() == before) {
+            window_.sharers().clear(page);
+            window_.page_words().lose_home(page, false);
+        } else {
+            window_.page_words().invalidate(page);
+        }
+    }
+
+    RankPages& rank_;
+    const Window& window_;
+    PageRange pages_;
+    pages::NodeNumber node_;  // the new home
+    Status failure_;
+    std::uint64_t code_ = 0;
 };
 
 RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory)
@@ -130,6 +188,22 @@ bool RankPages::release(team::Team& team, PageRange pages, Status& status) {
     status = tracker_->unmap(pages).status();
     Release release(memory_, node_, pages);
     return team::synchronize_with_leaders(team, release);
+}
+
+bool RankPages::move(team::Team& team, PageRange pages, pages::NodeNumber node, Status& status) {
+    status = tracker_->unmap(pages).status();
+    Move move(*this, pages, node);
+    if (!team::synchronize_with_leaders(team, move)) return false;
+    const Code outcome = node_.outcome();
+    if (!status.is_ok() || outcome == Code::ok) return true;
+    status = move.take_failure();
+    if (!status.is_ok()) return true;
+    status = Status::worded(outcome, [] {
+        return std::string(
+            "the pages did not reach their new home, a rank of which has the reason in its own "
+            "message; they stay where they were");
+    });
+    return true;
 }
 
 Status RankPages::prefetch(PageRange pages) {

@@ -61,6 +61,10 @@ public:
     // Collective. The pages of a freed allocation become zero and lose their homes. status: as above.
     bool release(team::Team& team, PageRange pages, base::Status& status);
 
+    // Collective, after synchronize(), while no rank touches the pages. Makes a node their home.
+    // status: the failure of a rank, on all ranks. Errors: as PageFetcher::fetch; system.
+    bool move(team::Team& team, PageRange pages, pages::NodeNumber node, base::Status& status);
+
     // Fetches pages that the node lacks, and maps them for this rank: it touches them without a fault
     // until the next barrier drops them.
     // Errors: as PageFetcher::fetch; system (the kernel refuses to map them).
@@ -75,6 +79,7 @@ public:
 private:
     class Assignment;
     class Release;
+    class Move;
 
     RankPages(gma::Gma& gma, const WindowMemory& memory);
 

@@ -76,11 +76,13 @@ Status start(team::Team& team,
 
 SharedPages::SharedPages(const SharedPagesTools& tools,
                          team::TeamHandle ranks,
+                         Places places,
                          std::unique_ptr<WindowMemory> memory,
                          std::unique_ptr<RankPages> rank,
                          std::uint64_t count)
     : tools_(tools),
       ranks_(ranks),
+      places_(std::move(places)),
       memory_(std::move(memory)),
       rank_(std::move(rank)),
       allocations_(count),
@@ -106,8 +108,14 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
                           RankPages::state_bytes(pages::AllocatedPages::window_pages(count))};
     std::unique_ptr<WindowMemory> memory;
     std::unique_ptr<RankPages> rank;
+    Places places;
     Status refusal;
     auto status = tools.teams.run(ranks, {CollectiveCall::init_pages, 0}, [&](team::Team& team) {
+        const team::Membership& members = team.members();
+        for (std::uint32_t member = 0; member < members.size(); ++member)
+            places.node_of.push_back(members.node_of(member));
+        for (std::uint32_t node = 0; node < members.nodes(); ++node)
+            places.first_rank_of.push_back(members.leader(node));
         auto opened = WindowMemory::open(team, tools.allocator, tools.gma.space().segment(), plan);
         if (opened.is_ok()) {
             memory = std::move(opened).value();
@@ -119,8 +127,8 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     });
     if (status.is_ok()) status = std::move(refusal);
     if (status.is_ok()) {
-        return std::unique_ptr<SharedPages>(
-            new SharedPages(tools, ranks, std::move(memory), std::move(rank), count));
+        return std::unique_ptr<SharedPages>(new SharedPages(
+            tools, ranks, std::move(places), std::move(memory), std::move(rank), count));
     }
     rank.reset();
     if (memory != nullptr) memory->free_block();
@@ -141,16 +149,28 @@ Status SharedPages::close() {
 }
 
 Result<char*> SharedPages::allocate(std::uint64_t bytes) {
+    return allocate({CollectiveCall::alloc_pages, bytes}, bytes, default_homes);
+}
+
+Result<char*> SharedPages::allocate(std::uint64_t bytes,
+                                    const pages::HomeRule& rule,
+                                    std::uint8_t policy,
+                                    std::uint32_t argument) {
+    return allocate({CollectiveCall::alloc_home_pages, bytes, argument, {policy, 0}}, bytes, rule);
+}
+
+Result<char*> SharedPages::allocate(const Signature& call,
+                                    std::uint64_t bytes,
+                                    const pages::HomeRule& rule) {
     if (bytes == 0) return Status(Code::argument, "the size is 0 bytes");
     const std::uint64_t count = pages_for(bytes);
     std::uint64_t first = no_page;
     Status refusal;
-    auto status =
-        tools_.teams.run(ranks_, {CollectiveCall::alloc_pages, bytes}, [&](team::Team& team) {
-            first = allocations_.allocate(count).value_or(no_page);
-            if (rank_ == nullptr || first == no_page) return team::synchronize(team);
-            return rank_->assign(team, {first, count}, default_homes, refusal);
-        });
+    auto status = tools_.teams.run(ranks_, call, [&](team::Team& team) {
+        first = allocations_.allocate(count).value_or(no_page);
+        if (rank_ == nullptr || first == no_page) return team::synchronize(team);
+        return rank_->assign(team, {first, count}, rule, refusal);
+    });
     if (status.is_ok()) status = std::move(refusal);
     if (!status.is_ok()) {
         if (first != no_page) allocations_.free(first);
@@ -218,7 +238,22 @@ Status SharedPages::check_allocated(const void* address, std::uint64_t bytes) co
     return {};
 }
 
-Status SharedPages::prefetch(const void* address, std::uint64_t bytes) {
+Status SharedPages::set_home(const void* address, std::uint64_t bytes, std::uint32_t rank) {
+    if (Status status = check_range(address, bytes); !status.is_ok()) return status;
+    const PageRange range = window().pages_of(address, bytes);
+    Status refusal;
+    auto status = tools_.teams.run(
+        ranks_, {CollectiveCall::set_home_pages, range.count << 32 | range.first, rank},
+        [&](team::Team& team) {
+            if (rank_ == nullptr) return team::synchronize(team);
+            if (!rank_->synchronize(team, refusal)) return false;
+            return !refusal.is_ok() || rank_->move(team, range, node_of(rank), refusal);
+        });
+    return status.is_ok() ? std::move(refusal) : std::move(status);
+}
+
+// The range lies in the shared pages, and on several nodes in allocations.
+Status SharedPages::check_range(const void* address, std::uint64_t bytes) const {
     const std::uint64_t room = window().page_count() * pages::page_bytes;
     const auto* const begin = window().tracked(0);
     if (!window().has(address) ||
@@ -226,11 +261,13 @@ Status SharedPages::prefetch(const void* address, std::uint64_t bytes) {
         return {Code::argument, name_of(address, bytes) + " leaves the shared pages, which are " +
                                     base::in_bytes(room) + " from address " + hex(begin)};
     }
-    if (rank_ == nullptr) return {};
-    Status status = check_allocated(address, bytes);
-    return status.is_ok()
-               ? rank_->prefetch(window().pages_of(static_cast<const char*>(address), bytes))
-               : std::move(status);
+    return rank_ != nullptr ? check_allocated(address, bytes) : Status();
+}
+
+Status SharedPages::prefetch(const void* address, std::uint64_t bytes) {
+    Status status = check_range(address, bytes);
+    if (!status.is_ok() || rank_ == nullptr) return status;
+    return rank_->prefetch(window().pages_of(address, bytes));
 }
 
 Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_written) {
@@ -241,16 +278,28 @@ Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_wri
     return reinterpret_cast<char*>(window().plain(0).data()) + (address - window().tracked(0));
 }
 
-Result<memory::GlobalAddress> SharedPages::address_of(const void* address) const {
+Result<pages::NodeNumber> SharedPages::home_node_of(const void* address) const {
     if (!window().has(address))
         return Status(Code::argument, "address " + hex(address) + " lies in no shared page");
-    if (rank_ == nullptr) return window().address_of_byte(address, window().node());
+    if (rank_ == nullptr) return window().node();
     const pages::NodeNumber home = window().homes().home(window().page_of(address));
     if (home == pages::no_node) {
         return Status(Code::argument,
                       "address " + hex(address) + " lies in no allocation of shared pages");
     }
-    return window().address_of_byte(address, home);
+    return home;
+}
+
+Result<memory::GlobalAddress> SharedPages::address_of(const void* address) const {
+    auto home = home_node_of(address);
+    if (!home.is_ok()) return std::move(home).failure();
+    return window().address_of_byte(address, home.value());
+}
+
+Result<std::uint32_t> SharedPages::home_of(const void* address) const {
+    auto home = home_node_of(address);
+    if (!home.is_ok()) return std::move(home).failure();
+    return places_.first_rank_of[home.value()];
 }
 
 void SharedPages::count_allocations() noexcept {

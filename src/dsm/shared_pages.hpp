@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
@@ -20,6 +21,7 @@
 #include "team/teams.hpp"
 
 #include "pages/allocated_pages.hpp"
+#include "pages/homes.hpp"
 
 namespace acp::dsm {
 
@@ -50,6 +52,26 @@ public:
     // Collective. Allocates whole pages, all zero. Returns the same address on all ranks. Errors:
     // argument (0 bytes), limit (no run of pages is free), and those of Teams::run().
     base::Result<char*> allocate(std::uint64_t bytes);
+
+    // The same; the homes of the pages are where a rule says. Errors: as above.
+    //   policy, argument  what the caller made the rule from: the same on all ranks
+    base::Result<char*> allocate(std::uint64_t bytes,
+                                 const pages::HomeRule& rule,
+                                 std::uint8_t policy,
+                                 std::uint32_t argument);
+
+    // Collective: a barrier, at which the node of a rank becomes the home of the pages that have
+    // bytes of a range. Errors: argument (as prefetch), those of Teams::run() and RankPages::move().
+    //   bytes  1 or more
+    base::Status set_home(const void* address, std::uint64_t bytes, std::uint32_t rank);
+
+    // The lowest rank of the node that is the home of a byte's page.
+    // Errors: argument (the address lies in no allocation).
+    [[nodiscard]] base::Result<std::uint32_t> home_of(const void* address) const;
+
+    [[nodiscard]] pages::NodeNumber node_of(std::uint32_t rank) const noexcept {
+        return places_.node_of[rank];
+    }
 
     // Collective: a barrier, after which no rank uses the allocation. Errors: argument (no
     // allocation begins there), and those of Teams::run().
@@ -87,18 +109,31 @@ public:
     static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 43;
 
 private:
+    // The nodes of the window, and the ranks.
+    struct Places {
+        std::vector<pages::NodeNumber> node_of;    // the node of a rank
+        std::vector<std::uint32_t> first_rank_of;  // the lowest rank of a node
+    };
+
     SharedPages(const SharedPagesTools& tools,
                 team::TeamHandle ranks,
+                Places places,
                 std::unique_ptr<WindowMemory> memory,
                 std::unique_ptr<RankPages> rank,
                 std::uint64_t count);
 
+    base::Result<char*> allocate(const team::Signature& call,
+                                 std::uint64_t bytes,
+                                 const pages::HomeRule& rule);
+    [[nodiscard]] base::Result<pages::NodeNumber> home_node_of(const void* address) const;
+    [[nodiscard]] base::Status check_range(const void* address, std::uint64_t bytes) const;
     [[nodiscard]] base::Status check_allocated(const void* address, std::uint64_t bytes) const;
     bool free_on_nodes(team::Team& team, PageRange pages, base::Status& refusal);
     void count_allocations() noexcept;
 
     SharedPagesTools tools_;
     team::TeamHandle ranks_;  // all ranks
+    Places places_;
     std::unique_ptr<WindowMemory> memory_;
     std::unique_ptr<RankPages> rank_;  // nullptr on one node, where the window is plain memory
     // On one node. nullptr: the kernel refused the handler, and children of fork() end without a

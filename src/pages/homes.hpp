@@ -26,7 +26,10 @@ enum class HomePolicy : std::uint8_t {
     block,        // equal runs of pages, from the first node to the last one
     cyclic,       // `run` pages a node, in turn
     first_touch,  // the first node that touches the page
-    fixed         // `node`
+    fixed,        // `node`
+    // Block, until a barrier finds writes to the page: if one node alone made them, the page moves
+    // there, and stays. The home tracks its own writes from the start (Sharers::track).
+    first_writer
 };
 
 // How the pages of an allocation get their homes.
@@ -45,6 +48,7 @@ struct HomeRule {
                                                 NodeNumber nodes) noexcept {
     switch (rule.policy) {
         case HomePolicy::block:
+        case HomePolicy::first_writer:
             return static_cast<NodeNumber>(index * nodes / pages);
         case HomePolicy::cyclic:
             return static_cast<NodeNumber>(index / rule.run % nodes);
@@ -64,7 +68,9 @@ struct HomeRule {
 // A value of the word. Zero is a page without a home.
 struct HomeWord {
     NodeNumber home = no_node;
-    NodeNumber last_writer = no_node;  // the node, not its home, that alone wrote it the last time
+    // The node, not its home, that alone wrote it the last time; several_nodes: the page moves to the
+    // first node that alone writes it.
+    NodeNumber last_writer = no_node;
     bool is_migrating = false;
     bool has_moved = false;   // the last decision moved it
     std::uint32_t epoch = 0;  // the last decision's, modulo epochs
@@ -79,9 +85,14 @@ struct HomeWord {
     }
 
     [[nodiscard]] static constexpr HomeWord unpacked(std::uint64_t word) noexcept {
+        const auto writer = static_cast<NodeNumber>(word >> 20 & node_bits);
         return {static_cast<NodeNumber>(word & node_bits) - 1,
-                static_cast<NodeNumber>(word >> 20 & node_bits) - 1, (word >> 40 & 1) != 0,
+                writer == node_bits ? several_nodes : writer - 1, (word >> 40 & 1) != 0,
                 (word >> 41 & 1) != 0, static_cast<std::uint32_t>(word >> 42)};
+    }
+
+    [[nodiscard]] constexpr bool awaits_first_writer() const noexcept {
+        return last_writer == several_nodes;
     }
 
 private:
@@ -109,6 +120,10 @@ public:
             HomeWord word;
             word.home = home_by_rule(rule, i, count, nodes_);
             word.is_migrating = rule.is_migrating;
+            if (rule.policy == HomePolicy::first_writer) {
+                word.is_migrating = true;
+                word.last_writer = several_nodes;
+            }
             words_[first + i].store(word.packed(), std::memory_order_relaxed);
         }
     }
@@ -129,6 +144,7 @@ public:
     void set_home(PageNumber page, NodeNumber node) const noexcept {
         HomeWord word = read(page);
         word.home = node;
+        if (word.awaits_first_writer()) word.is_migrating = false;
         word.last_writer = no_node;
         words_[page].store(word.packed(), std::memory_order_relaxed);
     }
@@ -138,22 +154,30 @@ public:
     // merged notices say was written. Repeating a decision changes nothing and returns the same.
     //   writer    a node, or several_nodes
     //   epoch     of the barrier
-    //   may_move  false: the page stays, and the writer is a candidate of the next decision
+    //   may_move  false: the page stays, and the writer is a candidate of the next decision; a page
+    //             that awaits its first writer awaits it still
     // Returns whether its home moved to the writer.
     [[nodiscard]] bool decide(PageNumber page,
                               NodeNumber writer,
                               std::uint64_t epoch,
                               bool may_move) const noexcept {
         const HomeWord now = read(page);
-        if (!now.is_migrating) return false;
         const auto epoch_bits = static_cast<std::uint32_t>(epoch % HomeWord::epochs);
         if (now.epoch == epoch_bits) return now.has_moved;
+        if (!now.is_migrating) return false;
         HomeWord next = now;
         next.epoch = epoch_bits;
-        next.has_moved = may_move && writer == now.last_writer;
+        if (now.awaits_first_writer()) {
+            next.has_moved = may_move && writer != several_nodes && writer != now.home;
+            next.is_migrating = !may_move;
+            if (may_move) next.last_writer = no_node;
+        } else {
+            next.has_moved = may_move && writer == now.last_writer;
+            const bool is_candidate =
+                writer != several_nodes && writer != (next.has_moved ? writer : now.home);
+            next.last_writer = is_candidate ? writer : no_node;
+        }
         if (next.has_moved) next.home = writer;
-        const bool is_candidate = writer != several_nodes && writer != next.home;
-        next.last_writer = is_candidate ? writer : no_node;
         words_[page].store(next.packed(), std::memory_order_relaxed);
         return next.has_moved;
     }

@@ -98,6 +98,11 @@ public:
         }
     }
 
+    // The home tracks its own writes to the page from now on. Before any process touches it.
+    void track(PageNumber page) const noexcept {
+        tracked_[page / 64].fetch_or(bit_of(page), std::memory_order_relaxed);
+    }
+
     // Whether the home tracks its own writes to the page.
     [[nodiscard]] bool is_tracked(PageNumber page) const noexcept {
         const std::uint64_t bits = due_[page / 64].load(std::memory_order_relaxed) |

@@ -38,7 +38,9 @@ enum class CollectiveCall : std::uint8_t {
     finalize_pages,
     alloc_pages,
     free_pages,
-    barrier_pages
+    barrier_pages,
+    alloc_home_pages,
+    set_home_pages
 };
 
 // "acp_broadcast_team"
@@ -56,12 +58,14 @@ struct Combination {
 struct Signature {
     std::uint64_t what = 0;  // call, combination, root, and the bits of the form
     // Bytes of each member, or of each pair; for free_memory and free_plan, the number of the
-    // allocation or plan; for free_pages, the first page.
+    // allocation or plan; for free_pages, the first page; for set_home_pages also the number of pages,
+    // in the upper half.
     std::uint64_t bytes = 0;
 
     Signature() noexcept = default;
 
-    //   root  a team rank; 0 for calls without a root
+    //   root  a team rank; 0 for calls without a root. alloc_home_pages has here the argument of its
+    //         policy, which is combination.type
     Signature(CollectiveCall call,
               std::uint64_t size,
               std::uint32_t root = 0,

@@ -59,6 +59,25 @@ TEST_F(DsmCxxTest, an_array_has_what_all_ranks_wrote_before_a_barrier) {
     dsm::barrier();
 }
 
+TEST_F(DsmCxxTest, an_array_has_its_homes_where_the_program_says) {
+    const dsm::pages shared(16 * page);
+    constexpr std::size_t per_page = page / sizeof(int);
+    dsm::array<int> numbers(4 * per_page, dsm::home::rank, static_cast<std::uint64_t>(procs_ - 1));
+    const int last = dsm::home_of(&numbers[0]);
+    for (std::size_t i = 0; i < numbers.size(); i += per_page)
+        EXPECT_EQ(dsm::home_of(&numbers[i]), last);
+    if (rank_ == procs_ - 1) std::iota(numbers.begin(), numbers.end(), 1);
+    dsm::set_home(numbers.data(), per_page + 1, 0);
+    EXPECT_EQ(dsm::home_of(&numbers[per_page]), 0);
+    EXPECT_EQ(dsm::home_of(&numbers[2 * per_page]), last);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        ASSERT_EQ(std::as_const(numbers)[i], static_cast<int>(i) + 1);
+    EXPECT_THROW(dsm::set_home(numbers.data(), 1, procs_), dsm::error);
+    EXPECT_THROW((void)dsm::home_of(nullptr), dsm::error);
+    EXPECT_THROW(dsm::array<int>(1, dsm::home::cyclic, 0), dsm::error);
+    dsm::barrier();
+}
+
 TEST_F(DsmCxxTest, prefetched_elements_are_those_that_were_written) {
     constexpr std::size_t count = 4 * page / sizeof(int);
     const dsm::pages shared(16 * page);

@@ -380,6 +380,8 @@ TEST_F(RefusedTogether, shared_pages_without_a_window_and_with_a_wrong_size) {
         ACP_REFUSED(acp_finalize_dsm, ACP_ERR_STATE, "acp_init_dsm"),
         ACP_REFUSED_BY_0(acp_query_ga_dsm, ACP_ERR_STATE, "acp_init_dsm", own),
         ACP_REFUSED(acp_query_stats_dsm, ACP_ERR_STATE, "acp_init_dsm", out, sizeof stats),
+        ACP_REFUSED(acp_alloc_home_dsm, ACP_ERR_STATE, "acp_init_dsm", 8, ACP_HOME_BLOCK, 0),
+        ACP_REFUSED(acp_set_home_dsm, ACP_ERR_STATE, "acp_init_dsm", own, 8, 0),
         ACP_REFUSED(acp_init_dsm, ACP_ERR_ARGUMENT, "0 bytes", 0),
         ACP_REFUSED(acp_init_dsm, ACP_ERR_ARGUMENT, "18446744073709551615 bytes", all),
     });

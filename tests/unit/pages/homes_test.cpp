@@ -67,6 +67,9 @@ TEST(HomeWordTest, keeps_each_field_apart) {
     EXPECT_TRUE(again.is_migrating && again.has_moved);
     EXPECT_EQ(again.epoch, HomeWord::epochs - 1);
     EXPECT_EQ(HomeWord{}.packed(), 0U) << "a fresh page has no home";
+    const HomeWord awaiting{3, several_nodes, true, false, 5};
+    EXPECT_TRUE(HomeWord::unpacked(awaiting.packed()).awaits_first_writer());
+    EXPECT_FALSE(again.awaits_first_writer());
 }
 
 TEST(FirstTouch, is_won_by_one_node_however_many_claim) {
@@ -160,6 +163,47 @@ TEST_F(Migration, begins_anew_after_an_explicit_move) {
     EXPECT_EQ(home(), 3U);
     EXPECT_FALSE(wrote(2));
     EXPECT_TRUE(wrote(2)) << "the page migrates as before";
+}
+
+struct FirstWriter : testing::Test {
+    TableOf<> node{4, 2};
+
+    FirstWriter() { node.table.assign(0, 4, {HomePolicy::first_writer}); }
+
+    // Pages 2 and 3 are at node 1 at first.
+    [[nodiscard]] bool wrote(PageNumber page, NodeNumber writer, std::uint64_t epoch) {
+        return node.table.decide(page, writer, epoch, true);
+    }
+};
+
+TEST_F(FirstWriter, becomes_the_home_at_once_and_for_good) {
+    EXPECT_EQ(node.homes(), (Homes{0, 0, 1, 1})) << "until then";
+    EXPECT_TRUE(wrote(0, 1, 1));
+    EXPECT_TRUE(wrote(0, 1, 1)) << "a process repeats what a killed one began";
+    for (std::uint64_t epoch = 2; epoch < 6; ++epoch) EXPECT_FALSE(wrote(0, 0, epoch));
+    EXPECT_EQ(node.table.home(0), 1U);
+}
+
+TEST_F(FirstWriter, is_the_home_itself_or_one_of_several_and_the_page_stays) {
+    EXPECT_FALSE(wrote(0, 0, 1));
+    EXPECT_FALSE(wrote(1, several_nodes, 1));
+    for (const PageNumber page : {PageNumber{0}, PageNumber{1}}) {
+        for (std::uint64_t epoch = 2; epoch < 6; ++epoch) EXPECT_FALSE(wrote(page, 1, epoch));
+        EXPECT_EQ(node.table.home(page), 0U);
+    }
+}
+
+TEST_F(FirstWriter, is_awaited_while_the_page_may_not_move) {
+    EXPECT_FALSE(node.table.decide(2, 0, 1, false));
+    EXPECT_EQ(node.table.home(2), 1U);
+    EXPECT_TRUE(wrote(2, 0, 2));
+    EXPECT_EQ(node.table.home(2), 0U);
+}
+
+TEST_F(FirstWriter, counts_no_more_after_an_explicit_move) {
+    node.table.set_home(3, 0);
+    for (std::uint64_t epoch = 1; epoch < 4; ++epoch) EXPECT_FALSE(wrote(3, 1, epoch));
+    EXPECT_EQ(node.table.home(3), 0U);
 }
 
 // All pages at node 0, as a program that forgot to place them has them; each node writes its part.

@@ -72,6 +72,10 @@ TEST(Signature, describes_the_call_of_the_program) {
     EXPECT_EQ(describe({CollectiveCall::free_pages, 7}),
               "acp_free_dsm of the allocation at shared page 7");
     EXPECT_EQ(describe({CollectiveCall::barrier_pages, 0}), "acp_barrier_dsm");
+    EXPECT_EQ(describe({CollectiveCall::alloc_home_pages, 8192, 3, {2, 0}}),
+              "acp_alloc_home_dsm of 8192 bytes by policy 2 with argument 3");
+    EXPECT_EQ(describe({CollectiveCall::set_home_pages, std::uint64_t{5} << 32 | 7, 1}),
+              "acp_set_home_dsm of 5 pages from shared page 7 on to rank 1");
     EXPECT_EQ(describe({CollectiveCall::free_plan, 1}), "acp_free_plan of the team's 1st plan");
     EXPECT_EQ(describe({CollectiveCall::free_plan, 11}), "acp_free_plan of the team's 11th plan");
     EXPECT_EQ(describe({CollectiveCall::free_plan, 22}), "acp_free_plan of the team's 22nd plan");
