@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Defects planted into the lock that outlives its holders."""
+"""Defects planted into the lock that outlives its holders, and into how threads take it, wait for it and release it."""
 import sys
 
-from plants import Plants
+from plants import ROOT, Plants
 
 TESTS = ["tests/unit/sync/queued_lock_test.cpp", "tests/unit/sync/far_waiter_test.cpp"]
 
@@ -48,5 +48,41 @@ MUTANTS = {
     "a release of a granted place is refused": ("queued_lock.hpp", "if (is_waiting || waiter.state == LockWaiterState::granted) {", "if (is_waiting) {"),
 }
 
+CALL_TESTS = [f"tests/unit/lock/{name}_test.cpp" for name in ("grant_words", "locks", "far_locks", "move_leases")]
+CALL_TESTS += ["tests/support/refuse_memory.cpp"]
+CALL_SOURCES = tuple(sorted(path.name for path in (ROOT / "src/lock").glob("*.cpp")))
+CALL_LAYERS = ("claims", "pm", "team", "message", "operations", "data", "gma", "allocator", "remote", "local", "node", "hash", "pages", "os", "base")
+
+# name: (file, text, instead)
+CALL_MUTANTS = {
+    "the answer before a sleep is lost": ("locks.cpp", "        if (must_return()) return gma::LookResult::all;\n", ""),
+    "the next holder on another node is not notified": ("locks.cpp", "    (void)data::ask(gma_, call);\n", ""),
+    "a step that others disturb is not repeated": ("locks.cpp", "if (returned.value().output.outcome != LockOutcome::again)", "if (true)"),
+    "a thread without a grant word joins the queue": ("locks.cpp", "timeout_ns != 0 && no_word.is_ok();", "timeout_ns != 0;"),
+    "a thread without a grant word is not refused": ("locks.cpp", "            if (!no_word.is_ok()) return no_word;\n", ""),
+    "a try needs a grant word": ("locks.cpp", "if (!is_here && timeout_ns != 0) {", "if (!is_here) {"),
+    "a wait that fails stays in the queue": ("locks.cpp", "            auto left = leave(waiting);\n"
+        "            if (left.is_ok() && left.value().has_lock) return left;\n", ""),
+    "a wait that fails after the grant has not the lock": ("locks.cpp", "            if (left.is_ok() && left.value().has_lock) return left;\n", ""),
+    "a thread whose time is over stays in the queue": ("locks.cpp", "if (waiting.deadline.is_past()) return leave(waiting);",
+        "if (waiting.deadline.is_past()) return LockTaken{};"),
+    "a notification hides the death of the holder": ("locks.cpp", "LockTaken{true, waiting.grant_word.has_died()}", "LockTaken{true, false}"),
+    "an answer hides the death of the holder": ("locks.cpp", "return {has_lock(reply), reply.outcome == LockOutcome::taken_from_dead};",
+        "return {has_lock(reply), false};"),
+    "the lock of a dead holder is not taken": ("locks.cpp",
+        "reply.outcome == LockOutcome::taken || reply.outcome == LockOutcome::taken_from_dead;", "reply.outcome == LockOutcome::taken;"),
+    "a thread of the rank is not told from other ranks": ("locks.cpp", "            holder == call.process\n", "            false\n"),
+    "the holder of a free lock is named": ("locks.cpp", "    if (holder == LockGrant::no_process) return {Code::state, \"no thread holds the lock\"};\n", ""),
+    "a lock is made without room": ("locks.cpp", "    if (made.value().output.lock == 0) return allocator_.no_room(process, 0);\n", ""),
+    "the wait of another number is granted": ("locks.cpp", "grant_word.address(), grant_word.number()},", "grant_word.address(), 1},"),
+    "a waiter polls another place": ("locks.cpp", "    waiting.call.ticket = waiting.last.ticket;\n", ""),
+    "a freed lock is described as nothing": ("locks.cpp", "if (failure.code() != Code::stale && failure.code() != Code::address) return failure;", "return failure;"),
+    "a wait is not shown between two sleeps": ("locks.cpp", "(void)gma_.wait_until(condition, slice_ns, false, &shown);",
+        "(void)gma_.wait_until(condition, slice_ns, false, nullptr);"),
+    "a held lock is freed without a word": ("locks.cpp", "    if (reply.value().outcome == LockOutcome::released) return {};\n", "    return {};\n"),
+    "each wait takes new memory": ("grant_words.cpp", "if (!idle_.empty()) {", "if (false) {"),
+}
+
 if __name__ == "__main__":
-    sys.exit(Plants("sync", TESTS, MUTANTS).main())
+    ends = [Plants("sync", TESTS, MUTANTS).main(), Plants("lock", CALL_TESTS, CALL_MUTANTS, CALL_SOURCES, CALL_LAYERS).main()]
+    sys.exit(max(ends))
