@@ -2,6 +2,7 @@
 // Start, allocations, and the end of a rank that touches a lost page.
 #include "dsm/rank_pages.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -24,6 +25,14 @@ using base::Status;
 
 TrackedMemory tracked_memory(const Window& window) noexcept {
     return {window.tracked(0), window.page_count()};
+}
+
+// The pages of all blocks that have a page of the range.
+PageRange whole_blocks(PageRange pages, std::uint64_t page_count) noexcept {
+    constexpr std::uint64_t block = Tracker::block_pages;
+    const std::uint64_t first = pages.first / block * block;
+    const std::uint64_t end = (pages.first + pages.count + block - 1) / block * block;
+    return {first, std::min(end, page_count) - first};
 }
 
 NodeState<> state_of(const Window& window) noexcept {
@@ -208,6 +217,9 @@ bool RankPages::move(team::Team& team, PageRange pages, pages::NodeNumber node, 
 
 Status RankPages::prefetch(PageRange pages) {
     counters_.prefetched.fetch_add(pages.count, std::memory_order_relaxed);
+    // map_brought() fetches the rest of each block like a fault, which ends the process if the home of
+    // a page is lost.
+    if (tracker_->maps_whole_blocks()) pages = whole_blocks(pages, memory_.window().page_count());
     Status status = fetcher_.fetch(pages);
     return status.is_ok() ? service_.map_brought(pages).status() : std::move(status);
 }

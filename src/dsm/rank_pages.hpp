@@ -66,7 +66,8 @@ public:
     bool move(team::Team& team, PageRange pages, pages::NodeNumber node, base::Status& status);
 
     // Fetches pages that the node lacks, and maps them for this rank: it touches them without a fault
-    // until the next barrier drops them.
+    // until the next barrier drops them. Where the tracker maps whole blocks, does so for all pages of
+    // the blocks.
     // Errors: as PageFetcher::fetch; system (the kernel refuses to map them).
     base::Status prefetch(PageRange pages);
 

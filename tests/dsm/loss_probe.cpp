@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ranks, each a node: the second one kills itself, and the first one reads a page that it has, and
-// then one whose only bytes are gone.
+// Two ranks, each a node: the second one kills itself, and the first one reads a page that it has,
+// prefetches pages of its own beside lost ones, and then reads a page whose only bytes are gone.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -12,9 +12,11 @@
 int main(int argc, char** argv) {
     acp::test::arm_watchdog(60, "dsm_loss_probe");
     constexpr std::size_t page_words = 4096 / 8;
-    if (acp_init(&argc, &argv) != 0 || acp_init_dsm(64 * 4096) != 0) return 3;
+    if (acp_init(&argc, &argv) != 0 || acp_init_dsm(128 * 4096) != 0) return 3;
     auto* const words = static_cast<volatile std::uint64_t*>(acp_alloc_dsm(64 * 4096));
-    if (words == nullptr) return 3;
+    // 20 pages of each node: one block of 16 has pages of both.
+    const void* const mixed = acp_alloc_dsm(40 * 4096);
+    if (words == nullptr || mixed == nullptr) return 3;
     // The second node is the home of the second half.
     volatile std::uint64_t* const kept = words + 40 * page_words;
     volatile std::uint64_t* const lost = words + 48 * page_words;
@@ -33,6 +35,9 @@ int main(int argc, char** argv) {
     std::printf("the barrier was %s: %s\n", is_refused ? "refused" : "not refused",
                 acp_error_message());
     std::printf("the copy has %d\n", static_cast<int>(*kept));
+    const int prefetched = acp_prefetch_dsm(mixed, 20 * std::size_t{4096});
+    std::printf("the prefetch of own pages returns %d, error %d\n", prefetched,
+                prefetched == 0 ? 0 : acp_errno());
     std::fflush(stdout);
     return static_cast<int>(*lost);
 }

@@ -22,7 +22,7 @@ TEST(DsmLoss, a_touch_of_a_page_whose_home_is_lost_ends_the_rank_with_a_sentence
         options.program = {ACP_TEST_PROGRAM_DIR "/dsm_loss_probe"};
         options.environment = {"ACP_ON_ERROR=return", std::string("ACP_DSM_FAULTS=") + way};
         const JobResult result = run_job(options);
-        const auto says = [&](const char* words) {
+        const auto says = [&](const std::string& words) {
             EXPECT_NE(result.output.find(words), std::string::npos) << words << "\n"
                                                                     << result.output;
         };
@@ -30,6 +30,9 @@ TEST(DsmLoss, a_touch_of_a_page_whose_home_is_lost_ends_the_rank_with_a_sentence
         says("the copy has 5");
         // This way fetches whole blocks of pages.
         const bool is_block = std::string(way) == "protect";
+        says(is_block
+                 ? "the prefetch of own pages returns -1, error " + std::to_string(ACP_ERR_PEER)
+                 : "the prefetch of own pages returns 0, error 0");
         says("acp: rank 0 on ");
         says(is_block ? ": shared pages 48 to 63 cannot be fetched from their home, node 1"
                       : ": shared page 48 cannot be fetched from its home, node 1");
