@@ -3,8 +3,9 @@
 // read bytes of the same pages between barriers, while homes migrate, ranks flush early and evict
 // pages, and requests arrive in any order. Each read sees what the model of the program says. Each
 // defect that is planted into the protocol is found in at most 10 epochs of a program.
-// ACP_TEST_SEED repeats a program.
+// ACP_TEST_SEED repeats a program; TEST_SEEDS sets how many run.
 #include <algorithm>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <optional>
 
@@ -308,14 +309,16 @@ private:
 
 TEST(Protocol, shows_each_read_of_a_race_free_program_the_bytes_of_the_model) {
     ProtocolRun all;
-    sched::for_each_seed(400, [&](std::uint64_t seed) {
-        const ProtocolRun run = ProtocolScene(seed, Defect::none).run();
-        EXPECT_EQ(run.failure, "");
-        all.moved += run.moved;
-        all.repeated += run.repeated;
-        all.evicted += run.evicted;
-        all.kept += run.kept;
-    });
+    const char* const count = std::getenv("TEST_SEEDS");
+    sched::for_each_seed(count == nullptr ? 400 : std::strtoull(count, nullptr, 0),
+                         [&](std::uint64_t seed) {
+                             const ProtocolRun run = ProtocolScene(seed, Defect::none).run();
+                             EXPECT_EQ(run.failure, "");
+                             all.moved += run.moved;
+                             all.repeated += run.repeated;
+                             all.evicted += run.evicted;
+                             all.kept += run.kept;
+                         });
     // Each part of the protocol takes part.
     EXPECT_GT(all.moved, 0U);
     EXPECT_GT(all.evicted, 0U);
