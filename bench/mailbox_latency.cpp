@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/config.hpp"
-#include "local/forwarder.hpp"
 #include "local/registry.hpp"
+#include "mailbox/forwarder.hpp"
 #include "node/mailbox_layout.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
@@ -44,11 +44,11 @@ struct Rank {
     Rank(const node::Segment& segment, std::uint32_t slot) : hazards(segment, slot), memory(64) {
         check(space.open(segment, slot, {}, nullptr));
         space.publish_shared();
-        auto opened = local::Port::open(segment, slot);
+        auto opened = mailbox::Port::open(segment, slot);
         if (!opened.is_ok()) check(std::move(opened).failure());
         port = std::move(opened).value();
         registry = std::make_unique<local::Registry>(space, hazards);
-        forwarder = std::make_unique<local::Forwarder>(space, hazards, *port, 1);
+        forwarder = std::make_unique<mailbox::Forwarder>(space, hazards, *port, 1);
         auto added = registry->add(memory.data(), memory.size() * sizeof(std::uint64_t), 0);
         if (!added.is_ok()) check(std::move(added).failure());
         key = added.value();
@@ -64,9 +64,9 @@ struct Rank {
     local::Space space;
     local::Hazards hazards;
     std::vector<std::uint64_t> memory;
-    std::unique_ptr<local::Port> port;
+    std::unique_ptr<mailbox::Port> port;
     std::unique_ptr<local::Registry> registry;
-    std::unique_ptr<local::Forwarder> forwarder;
+    std::unique_ptr<mailbox::Forwarder> forwarder;
     local::Key key = 0;
 };
 
@@ -109,7 +109,7 @@ double mailbox_batch(Board& board, Rank& rank, const memory::Command& command) {
         if (!rank.forwarder->submit(1, command)) std::exit(1);
         while (rank.forwarder->poll(), rank.forwarder->outstanding() != 0) {
         }
-        const std::span<const local::ForwardedEnd> ended = rank.forwarder->ended();
+        const std::span<const mailbox::ForwardedEnd> ended = rank.forwarder->ended();
         if (ended.size() != 1 || ended[0].code != base::Code::ok) {
             std::fprintf(stderr, "mailbox_latency: %s\n",
                          ended.empty() ? "?" : ended[0].message.c_str());

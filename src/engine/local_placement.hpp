@@ -28,7 +28,7 @@ public:
         local::Space* space = nullptr;
         local::Hazards* hazards = nullptr;
         local::Attach* attach = nullptr;  // nullptr: none of the others' private memory
-        local::Port* port = nullptr;      // of the gateway's slot; nullptr: owners are not asked
+        mailbox::Port* port = nullptr;    // of the gateway's slot; nullptr: owners are not asked
         const local::OperationTable* operations = nullptr;  // nullptr: there are none
     };
 

@@ -15,9 +15,9 @@ std::span<const char> as_chars(std::span<const std::byte> bytes) noexcept {
 
 }  // namespace
 
-OwnerCalls::OwnerCalls(local::Space& space, local::Hazards& hazards, local::Port& port)
+OwnerCalls::OwnerCalls(local::Space& space, local::Hazards& hazards, mailbox::Port& port)
     : port_(port),
-      forwarder_(space, hazards, port, local::any_epoch),
+      forwarder_(space, hazards, port, mailbox::any_epoch),
       piece_bytes_(port.datagram_bytes()),
       calls_of_(space.segment().shape().local_procs) {
     refused_.reserve(calls_of_.size());
@@ -208,7 +208,7 @@ bool OwnerCalls::poll() {
     refused_.clear();
     if (under_way_ == 0 && !port_.has_mail() && !forwarder_.has_backlog()) return false;
     bool has_moved = forwarder_.poll() > 0;
-    for (const local::ForwardedEnd& end : forwarder_.ended()) {
+    for (const mailbox::ForwardedEnd& end : forwarder_.ended()) {
         const auto index = static_cast<std::uint32_t>(end.token);
         Call& call = calls_[index];
         --call.pieces_out;

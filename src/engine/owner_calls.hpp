@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "local/forwarder.hpp"
-#include "local/port.hpp"
+#include "mailbox/forwarder.hpp"
+#include "mailbox/port.hpp"
 
 #include "engine/settled.hpp"
 
@@ -24,7 +24,7 @@ inline constexpr std::uint32_t calls_max = 64;  // requests in flight to one pro
 class OwnerCalls {
 public:
     //   space, hazards  of the gateway's slot; port  the same slot's; all must outlive this
-    OwnerCalls(local::Space& space, local::Hazards& hazards, local::Port& port);
+    OwnerCalls(local::Space& space, local::Hazards& hazards, mailbox::Port& port);
 
     // yes: the end appears with a poll(). no_room: none for this process now, ask again. no_memory: none to keep what
     // is asked for. In both nothing was done.
@@ -89,8 +89,8 @@ private:
     void close_when_done(std::uint32_t index) noexcept;
     void give_back(std::uint32_t index) noexcept;
 
-    local::Port& port_;
-    local::Forwarder forwarder_;
+    mailbox::Port& port_;
+    mailbox::Forwarder forwarder_;
     std::size_t piece_bytes_;
     std::vector<Call> calls_;
     std::vector<std::uint32_t> free_;      // room for all calls

@@ -10,6 +10,7 @@
 #include "gateway/gateway.hpp"
 #include "gateway/perch.hpp"
 #include "gateway/stats_publisher.hpp"
+#include "mailbox/port.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_stay.hpp"
@@ -62,7 +63,7 @@ public:
             // relaxed: the meeting of the node's processes comes after the agent has started them
             segment_.control().is_membarrier_refused.store(1, std::memory_order_relaxed);
         }
-        auto port = local::Port::open(segment_, segment_.gateway_slot());
+        auto port = mailbox::Port::open(segment_, segment_.gateway_slot());
         if (!port.is_ok()) return std::move(port).failure();
         port_ = std::move(port).value();
         auto core = engine::Engine::open(
@@ -221,7 +222,7 @@ private:
     local::Space space_;
     local::Hazards hazards_;
     local::Attach attach_;
-    std::unique_ptr<local::Port> port_;
+    std::unique_ptr<mailbox::Port> port_;
     remote::GatewayRings rings_;
     remote::GatewayRings::Taker taker_;
     node::Waiter waiter_;

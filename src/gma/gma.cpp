@@ -76,13 +76,13 @@ base::Status Gma::open_parts(Opened& opened,
     }
     opened.attach =
         std::make_unique<local::Attach>(segment, slot, config.attach != base::AttachMode::off);
-    auto port = local::Port::open(segment, slot);
+    auto port = mailbox::Port::open(segment, slot);
     if (!port.is_ok()) {
         return std::move(port).failure();
     }
     opened.port = std::move(port).value();
     opened.forwarder =
-        std::make_unique<local::Forwarder>(space, hazards, *opened.port, member.epoch());
+        std::make_unique<mailbox::Forwarder>(space, hazards, *opened.port, member.epoch());
     if (opened.trace) {
         const char* path = config.intranode == IntraNode::udp ? "udp" : "mailbox";
         opened.forwarder->set_observer([trace = opened.trace.get(), path, &space](

@@ -7,7 +7,7 @@
 //          -> Invokes             numbered operations: run at once, or kept until their end
 //          -> Commands            the others get a number (CommandQueue: order, completion, failures)
 //   Progress -> JobRunner         ready commands that this process runs (direct, attach), by Mover
-//            -> MailboxCarrier    those that the owner of the memory runs, by local::Forwarder
+//            -> MailboxCarrier    those that the owner of the memory runs, by mailbox::Forwarder
 //            -> RemoteCarrier     those with an end on another node, by remote::Link
 //   Completion, ServiceThread -> Progress    threads that wait, and the one that works if none does
 //
@@ -30,11 +30,11 @@
 #include "gma/trace.hpp"
 #include "gma/traffic.hpp"
 #include "local/attach.hpp"
-#include "local/forwarder.hpp"
 #include "local/hazards.hpp"
-#include "local/port.hpp"
 #include "local/registry.hpp"
 #include "local/space.hpp"
+#include "mailbox/forwarder.hpp"
+#include "mailbox/port.hpp"
 #include "node/member.hpp"
 #include "os/event.hpp"
 #include "remote/link.hpp"
@@ -255,8 +255,8 @@ private:
         std::unique_ptr<local::Space> space;
         std::unique_ptr<Trace> trace;  // nullptr: none is wanted
         std::unique_ptr<local::Attach> attach;
-        std::unique_ptr<local::Port> port;
-        std::unique_ptr<local::Forwarder> forwarder;
+        std::unique_ptr<mailbox::Port> port;
+        std::unique_ptr<mailbox::Forwarder> forwarder;
         std::optional<os::ArmedWait> wait;  // where the gateway is in this process
     };
 

@@ -30,8 +30,8 @@ std::uint32_t MailboxCarrier::poll() {
 }
 
 std::uint32_t MailboxCarrier::end_commands() {
-    const std::span<local::ForwardedEnd> all = forwarder_.ended();
-    for (local::ForwardedEnd& ended : all) {
+    const std::span<mailbox::ForwardedEnd> all = forwarder_.ended();
+    for (mailbox::ForwardedEnd& ended : all) {
         base::Status status;
         if (ended.code != base::Code::ok && commands_.queue.is_ready(ended.token)) {
             status = failure_of(commands_.queue.command(ended.token), ended);
@@ -49,7 +49,7 @@ void MailboxCarrier::on_death(std::uint32_t slot) {
 }
 
 base::Status MailboxCarrier::failure_of(const Command& command,
-                                        const local::ForwardedEnd& ended) const {
+                                        const mailbox::ForwardedEnd& ended) const {
     if (ended.message.empty()) {
         return base::Status::bare(ended.code);
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries commands that another process of the node must run, because it alone reaches the memory:
-// hands them to local::Forwarder, which sends them by this process's mailbox, and ends them when it
-// reports completion. Calls by the thread that holds the driver's role, unless said otherwise.
+// hands them to mailbox::Forwarder, which sends them by this process's mailbox, and ends them when
+// it reports completion. Calls by the thread that holds the driver's role, unless said otherwise.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "gma/commands.hpp"
-#include "local/forwarder.hpp"
-#include "local/port.hpp"
 #include "local/space.hpp"
+#include "mailbox/forwarder.hpp"
+#include "mailbox/port.hpp"
 
 namespace acp::gma {
 
@@ -19,8 +19,8 @@ public:
     //   all  must outlive this
     MailboxCarrier(Commands& commands,
                    const local::Space& space,
-                   local::Port& port,
-                   local::Forwarder& forwarder) noexcept
+                   mailbox::Port& port,
+                   mailbox::Forwarder& forwarder) noexcept
         : commands_(commands), space_(space), port_(port), forwarder_(forwarder) {}
 
     // Puts a ready command at the end. With the lock of Commands; any thread.
@@ -67,13 +67,13 @@ public:
 
 private:
     [[gnu::cold]] base::Status failure_of(const Command& command,
-                                          const local::ForwardedEnd& ended) const;
+                                          const mailbox::ForwardedEnd& ended) const;
     [[gnu::cold]] base::Status no_memory(const Command& command) const;
 
     Commands& commands_;
     const local::Space& space_;
-    local::Port& port_;
-    local::Forwarder& forwarder_;
+    mailbox::Port& port_;
+    mailbox::Forwarder& forwarder_;
     CommandList queued_;
     std::atomic<std::uint64_t> count_{0};  // length of queued_; written with the lock
     std::atomic<bool> has_work_{false};

@@ -125,7 +125,7 @@ public:
     // mail (a message to this process), or the gateway when it ends a far command, rings a bell, so
     // only a thread that may have been rung for it must poll for it. For messages that wait in the
     // forwarder for room at another process, that process rings when it makes room
-    // (local/port.hpp).
+    // (mailbox/port.hpp).
     //
     //   asked by                               jobs, commands    mail, ends of  what waits in
     //                                          not handed over   far commands   the forwarder

@@ -17,7 +17,7 @@ std::uint64_t after(std::int64_t duration_ns) noexcept {
 
 }  // namespace
 
-ServiceSleep::ServiceSleep(local::Port& port,
+ServiceSleep::ServiceSleep(mailbox::Port& port,
                            std::optional<os::ArmedWait> armed,
                            remote::Link* link,
                            std::int64_t nap_max_ns) noexcept

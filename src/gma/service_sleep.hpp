@@ -26,7 +26,7 @@
 #include "base/status.hpp"
 #include "gma/driver_role.hpp"
 #include "gma/presence.hpp"
-#include "local/port.hpp"
+#include "mailbox/port.hpp"
 #include "os/armed_wait.hpp"
 #include "remote/link.hpp"
 
@@ -38,7 +38,7 @@ public:
     //   armed  where the gateway is in this process: on its descriptors; else nothing
     //   link   to that gateway, must outlive this; nullptr when it is elsewhere
     //   nap_max_ns  how long a nap lasts at most while others poll the gateway; at least nap_min_ns
-    ServiceSleep(local::Port& port,
+    ServiceSleep(mailbox::Port& port,
                  std::optional<os::ArmedWait> armed,
                  remote::Link* link,
                  std::int64_t nap_max_ns) noexcept;
@@ -144,7 +144,7 @@ private:
     void end_by(std::uint64_t at_ns) noexcept;
     void wake_in_time();
 
-    local::Port& port_;
+    mailbox::Port& port_;
     Presence presence_;
     std::optional<os::ArmedWait> armed_;
     remote::Link* link_;

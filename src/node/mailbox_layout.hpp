@@ -2,7 +2,7 @@
 // The layout of the mailboxes in the node segment, by kind. With mpsc every process has one pool of
 // cells that it sends from, so memory grows with n; with pairs and bitmap it has one ring per peer,
 // so memory grows with n(n-1), as in the paper. Pages are taken as they are touched. Knows sizes
-// only; local/ has the mailboxes themselves.
+// only; mailbox/ has the mailboxes themselves.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@ from plants import ROOT, Plants
 TESTS = [f"tests/unit/engine/{name}_test.cpp" for name in ("attach_batch", "engine", "owner_calls", "peer_book")]
 TESTS += [f"tests/support/{name}.cpp" for name in ("refuse_memory", "test_cipher")]
 SOURCES = tuple(sorted(path.name for path in (ROOT / "src/engine").glob("*.cpp")))
-LAYERS = ("claims", "pm", "message", "team", "data", "gma", "operations", "allocator", "remote", "router", "datagram", "crypto", "local",
+LAYERS = ("claims", "pm", "message", "team", "data", "gma", "operations", "allocator", "remote", "router", "datagram", "crypto", "mailbox", "local",
           "node", "hash", "pages", "os", "base")
 
 # name: (file, text, instead)

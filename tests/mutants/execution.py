@@ -8,7 +8,7 @@ from plants import ROOT, Plants
 TESTS = [f"tests/unit/execution/{name}_test.cpp" for name in
          ("explanation", "pattern", "plans", "rail_agreement", "rail_balance", "rounds", "send_layout")]
 SOURCES = tuple(sorted(path.name for path in (ROOT / "src/execution").glob("*.cpp")))
-LAYERS = ("claims", "team", "exchange", "operations", "pm", "message", "data", "gma", "allocator", "remote", "local", "node", "pages", "hash", "os",
+LAYERS = ("claims", "team", "exchange", "operations", "pm", "message", "data", "gma", "allocator", "remote", "mailbox", "local", "node", "pages", "hash", "os",
           "base")
 
 # name: (file, text, instead)

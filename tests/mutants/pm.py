@@ -8,7 +8,7 @@ from plants import ROOT, Plants
 TESTS = [f"tests/unit/pm/{name}_test.cpp" for name in ("context", "contexts", "registrations", "waits")]
 TESTS += ["tests/support/refuse_memory.cpp"]
 SOURCES = tuple(sorted(path.name for path in (ROOT / "src/pm").glob("*.cpp")))
-LAYERS = ("claims", "team", "message", "data", "gma", "operations", "allocator", "remote", "local", "node", "hash", "pages", "os", "base")
+LAYERS = ("claims", "team", "message", "data", "gma", "operations", "allocator", "remote", "mailbox", "local", "node", "hash", "pages", "os", "base")
 
 # name: (file, text, instead)
 MUTANTS = {

@@ -7,7 +7,7 @@ from plants import ROOT, Plants
 
 TESTS = [f"tests/unit/team/{name}_test.cpp" for name in ("collectives", "synchronize", "breakage", "call_queue", "teams", "notices")]
 SOURCES = tuple(sorted(path.name for path in (ROOT / "src/team").glob("*.cpp")))
-LAYERS = ("operations", "claims", "pm", "message", "data", "gma", "allocator", "remote", "local", "node", "hash", "pages", "os", "base")
+LAYERS = ("operations", "claims", "pm", "message", "data", "gma", "allocator", "remote", "mailbox", "local", "node", "hash", "pages", "os", "base")
 
 # name: (file, text, instead)
 MUTANTS = {

@@ -7,7 +7,7 @@ from plants import Plants
 
 HEADER = "table_view.hpp"
 SOURCE = "table_view.cpp"
-LAYERS = ("data", "gma", "remote", "allocator", "local", "node", "hash", "os", "base")
+LAYERS = ("data", "gma", "remote", "allocator", "mailbox", "local", "node", "hash", "os", "base")
 
 IS_OF = "        return epoch == now && directory == name.directory && id == name.id && kind == name.kind;\n"
 LOOK = "        if (head.mark.load(std::memory_order_acquire) != view.mark) [[unlikely]]\n"

@@ -7,7 +7,7 @@ from plants import ROOT, Plants
 
 TESTS = ["tests/unit/data/workspace_test.cpp", "tests/support/refuse_memory.cpp"]
 SOURCES = tuple(sorted(path.name for path in (ROOT / "src/data").glob("*.cpp")))
-LAYERS = ("claims", "pm", "team", "message", "gma", "operations", "allocator", "remote", "local", "node", "hash", "pages", "os", "base")
+LAYERS = ("claims", "pm", "team", "message", "gma", "operations", "allocator", "remote", "mailbox", "local", "node", "hash", "pages", "os", "base")
 
 # name: (file, text, instead)
 MUTANTS = {

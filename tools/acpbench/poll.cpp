@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/config.hpp"
-#include "local/port.hpp"
+#include "mailbox/port.hpp"
 #include "node/segment.hpp"
 
 #include "claims/library_claims.hpp"
@@ -45,7 +45,7 @@ public:
         if (!segment.is_ok()) give_up(std::string(segment.failure().message()));
         segment_ = std::move(segment).value();
         for (int slot = 0; slot < ranks; ++slot) {
-            auto port = local::Port::open(segment_, static_cast<std::uint32_t>(slot));
+            auto port = mailbox::Port::open(segment_, static_cast<std::uint32_t>(slot));
             if (!port.is_ok()) give_up(std::string(port.failure().message()));
             ports_.push_back(std::move(port).value());
         }
@@ -57,8 +57,8 @@ public:
 
     // Each turn: the next sender sends one message, then one poll takes it.
     void send_and_poll(std::uint64_t count) {
-        local::MessageHead head;
-        head.kind = local::MessageKind::end;
+        mailbox::MessageHead head;
+        head.kind = mailbox::MessageKind::end;
         for (std::uint64_t i = 0; i < count; ++i) {
             sender_ = sender_ + 1 < ports_.size() ? sender_ + 1 : 1;
             if (!ports_[sender_]->send(0, head, {}))
@@ -70,10 +70,10 @@ public:
 
 private:
     node::Segment segment_;
-    std::vector<std::unique_ptr<local::Port>> ports_;
+    std::vector<std::unique_ptr<mailbox::Port>> ports_;
     std::size_t sender_ = 0;
-    local::Port::Handler ignore_ =
-        [](std::uint32_t, const local::MessageHead&, std::span<const char>) {};
+    mailbox::Port::Handler ignore_ =
+        [](std::uint32_t, const mailbox::MessageHead&, std::span<const char>) {};
 };
 
 Row measure_poll(const Mailbox& mailbox, int ranks, bool is_loaded, const Options& options) {

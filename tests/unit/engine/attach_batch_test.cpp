@@ -108,7 +108,7 @@ TEST_F(AttachBatchTest, a_copy_that_fails_leaves_those_beside_it_alone) {
     const std::vector<std::byte> bytes = pattern(64, 1);
     ASSERT_TRUE(batch_.put(node_.own(1).address, bytes, 1));
     ASSERT_TRUE(batch_.put(key.value(), bytes, 2));
-    ASSERT_TRUE(batch_.put(node_.own(1).address + local::test::private_bytes - 63, bytes, 3));
+    ASSERT_TRUE(batch_.put(node_.own(1).address + mailbox::test::private_bytes - 63, bytes, 3));
     ASSERT_TRUE(batch_.put(node_.own(1).address + 64, bytes, 4));
     ASSERT_TRUE(node_.ranks[1]->registry->remove(key.value()).is_ok());
     batch_.run();

@@ -16,12 +16,12 @@
 
 #include "support/scoped_watchdog.hpp"
 #include "unit/gateway/test_job.hpp"
-#include "unit/local/test_rank.hpp"
+#include "unit/mailbox/test_rank.hpp"
 
 namespace acp::engine::test {
 
-using local::test::Memory;
-using local::test::Rank;
+using mailbox::test::Memory;
+using mailbox::test::Rank;
 using memory::GlobalAddress;
 
 class GatewaySlot {
@@ -38,7 +38,7 @@ public:
             tokens_.back()->publish_token();
         }
         EXPECT_TRUE(space.open(segment, slot, {true, true}, nullptr).is_ok());
-        auto opened = local::Port::open(segment, slot);
+        auto opened = mailbox::Port::open(segment, slot);
         EXPECT_TRUE(opened.is_ok());
         port = std::move(opened).value();
     }
@@ -70,7 +70,7 @@ public:
     local::Space space;
     local::Hazards hazards;
     std::unique_ptr<local::Attach> attach;
-    std::unique_ptr<local::Port> port;
+    std::unique_ptr<mailbox::Port> port;
     std::vector<std::unique_ptr<Rank>> ranks;
 
 private:

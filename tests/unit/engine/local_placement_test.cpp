@@ -15,15 +15,15 @@
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
 #include "unit/gateway/test_job.hpp"
-#include "unit/local/test_rank.hpp"
+#include "unit/mailbox/test_rank.hpp"
 
 namespace acp::engine::test {
 namespace {
 
 using base::Code;
 using local::test::Kind;
-using local::test::Memory;
-using local::test::Rank;
+using mailbox::test::Memory;
+using mailbox::test::Rank;
 using memory::Command;
 using memory::Operation;
 using router::Settlement;
@@ -69,7 +69,7 @@ protected:
             tokens_.back()->publish_token();
         }
         EXPECT_TRUE(space_.open(segment_, gateway_slot, {!is_forced, true}, nullptr).is_ok());
-        auto port = local::Port::open(segment_, gateway_slot);
+        auto port = mailbox::Port::open(segment_, gateway_slot);
         EXPECT_TRUE(port.is_ok());
         port_ = std::move(port).value();
         const LocalPlacement::Parts parts{&space_, &hazards_,
@@ -139,7 +139,7 @@ protected:
     local::Space space_;
     local::Hazards hazards_;
     local::Attach attach_;
-    std::unique_ptr<local::Port> port_;
+    std::unique_ptr<mailbox::Port> port_;
     std::unique_ptr<LocalPlacement> placement_;
     std::map<Ticket, SettledAccess> settled_;
     bool is_stopped_[ranks] = {};
@@ -346,7 +346,7 @@ TEST_P(PlacementTest, what_no_rank_could_have_asked_for_is_refused) {
     std::vector<char> data(64);
     for (const bool is_private : {false, true}) {
         const GlobalAddress start = memory(1, is_private).address;
-        const std::uint64_t size = is_private ? local::test::private_bytes : 4 * mebibyte;
+        const std::uint64_t size = is_private ? mailbox::test::private_bytes : 4 * mebibyte;
         EXPECT_EQ(put(start + size - 63, data), Code::address);
         EXPECT_EQ(get(start + size, data), Code::address);
     }

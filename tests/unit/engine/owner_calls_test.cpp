@@ -140,7 +140,7 @@ TEST_F(OwnerCallsTest, requests_to_one_process_are_bounded_and_those_to_another_
 }
 
 TEST_F(OwnerCallsTest, a_piece_that_fails_ends_the_whole_copy_with_its_error) {
-    const std::uint64_t at = local::test::private_bytes - piece_;
+    const std::uint64_t at = mailbox::test::private_bytes - piece_;
     std::vector<std::byte> bytes = pattern(40 * piece_, 5);
     ASSERT_EQ(calls_.put(1, node_.own(1).address + at, bytes, 1), Begun::yes);
     finish({1});

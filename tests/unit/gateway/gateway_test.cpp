@@ -172,13 +172,13 @@ TEST_P(GatewayTest, the_error_of_a_command_is_returned_to_its_initiator) {
     const std::uint32_t last = job_.procs() - 1;
     const Memory here = job_.memory(0, false);
     const Memory there = job_.memory(last, true);
-    Ended ended = job_.run(0, {Operation::copy, 0, there.address + local::test::private_bytes - 4,
+    Ended ended = job_.run(0, {Operation::copy, 0, there.address + mailbox::test::private_bytes - 4,
                                here.address, 8, 0, 0});
     EXPECT_EQ(ended.code, Code::address);
     EXPECT_EQ(ended.blamed, memory::BlamedAddress::target);
     EXPECT_EQ(ended.process, last);
     ended = job_.run(0, {Operation::copy, 0, here.address,
-                         there.address + local::test::private_bytes - 4, 8, 0, 0});
+                         there.address + mailbox::test::private_bytes - 4, 8, 0, 0});
     EXPECT_EQ(ended.code, Code::address);
     EXPECT_EQ(ended.blamed, memory::BlamedAddress::source);
     ended = job_.run(0, {Operation::add, 8, here.address, there.address + 4, 8, 1, 0});

@@ -32,15 +32,15 @@
 #include "support/operation_library.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
-#include "unit/local/test_rank.hpp"
+#include "unit/mailbox/test_rank.hpp"
 #include "unit/remote/test_call.hpp"
 
 namespace acp::gateway::test {
 
 using base::Code;
 using local::test::Kind;
-using local::test::Memory;
-using local::test::Rank;
+using mailbox::test::Memory;
+using mailbox::test::Rank;
 using memory::Command;
 using memory::Operation;
 using remote::Ended;

@@ -75,7 +75,7 @@ protected:
     void make_trusted() { const ServiceSleep::Stay stay(sleep_, Kind::busy); }
 
     node::Segment segment_ = test::make_node_of_two(0);
-    std::unique_ptr<local::Port> port_ = std::move(local::Port::open(segment_, 0)).value();
+    std::unique_ptr<mailbox::Port> port_ = std::move(mailbox::Port::open(segment_, 0)).value();
     QuietLink link_;
     ServiceSleep sleep_{*port_, std::move(os::ArmedWait::create(link_.traits().wait_fds)).value(),
                         &link_, nap_max_ns};

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "support/operation_library.hpp"
-#include "unit/local/test_rank.hpp"
+#include "unit/local/test_owner.hpp"
 
 namespace acp::local::test {
 namespace {
@@ -26,9 +26,19 @@ protected:
 
     memory::HazardLine& line() { return *first_.hazards.own_line(); }
 
-    node::Segment segment_ = make_segment(all_kinds[0], 2, 4096);
-    Rank first_{segment_, 0, false, false};
-    Rank second_{segment_, 1, false, false};
+    [[nodiscard]] static GlobalAddress starter(const Owner& owner) {
+        return owner.space.starter_address(owner.space.rank());
+    }
+
+    static constexpr std::uint64_t private_bytes = 8192;
+
+    node::Segment node_ = make_node(2, 2);
+    Owner first_{node_, 0, false};
+    Owner second_{node_, 1, false};
+    std::vector<char> first_bytes_ = std::vector<char>(private_bytes);
+    std::vector<char> second_bytes_ = std::vector<char>(private_bytes);
+    const Key first_private_ = first_.add(first_bytes_.data(), private_bytes);
+    const Key second_private_ = second_.add(second_bytes_.data(), private_bytes);
 };
 
 TEST_F(NumberedOperationTest, is_found_by_its_number_and_by_no_other) {
@@ -56,18 +66,18 @@ TEST(OperationTableTest, finds_each_of_as_many_rows_as_it_has_room_for) {
 }
 
 TEST_F(NumberedOperationTest, reaches_what_is_mapped_here_of_the_process_it_runs_on) {
-    EXPECT_EQ(find(0, first_.shared.address, 8), Code::ok);
-    EXPECT_EQ(find(1, second_.shared.address, 8), Code::ok);
-    EXPECT_EQ(find(0, first_.own.address, 8), Code::ok);
-    EXPECT_EQ(find(1, second_.own.address, 8), Code::unsupported);  // private to the other process
-    EXPECT_EQ(find(0, second_.shared.address, 8), Code::address);   // memory of another process
+    EXPECT_EQ(find(0, starter(first_), 8), Code::ok);
+    EXPECT_EQ(find(1, starter(second_), 8), Code::ok);
+    EXPECT_EQ(find(0, first_private_, 8), Code::ok);
+    EXPECT_EQ(find(1, second_private_, 8), Code::unsupported);  // private to the other process
+    EXPECT_EQ(find(0, starter(second_), 8), Code::address);     // memory of another process
     EXPECT_EQ(find(0, 0, 8), Code::address);
-    EXPECT_EQ(find(0, first_.own.address + private_bytes - 7, 8), Code::address);
+    EXPECT_EQ(find(0, first_private_ + private_bytes - 7, 8), Code::address);
 }
 
 TEST_F(NumberedOperationTest, reaches_nothing_that_was_unregistered) {
-    ASSERT_TRUE(first_.registry->remove(first_.own.address).is_ok());
-    EXPECT_EQ(find(0, first_.own.address, 8), Code::stale);
+    ASSERT_TRUE(first_.registry->remove(first_private_).is_ok());
+    EXPECT_EQ(find(0, first_private_, 8), Code::stale);
 }
 
 TEST_F(NumberedOperationTest, names_what_it_reaches_until_it_ends) {
@@ -75,8 +85,8 @@ TEST_F(NumberedOperationTest, names_what_it_reaches_until_it_ends) {
         return memory::is_named_by(line(),
                                    [address](GlobalAddress named) { return named == address; });
     };
-    const GlobalAddress near = first_.own.address + 8;
-    const GlobalAddress far = first_.own.address + 4096;
+    const GlobalAddress near = first_private_ + 8;
+    const GlobalAddress far = first_private_ + 4096;
     {
         OperationContext context(first_.space, first_.hazards, line(), 0);
         ASSERT_NE(context.find(near, 8), nullptr);
@@ -86,7 +96,7 @@ TEST_F(NumberedOperationTest, names_what_it_reaches_until_it_ends) {
         EXPECT_TRUE(is_named(far));
         EXPECT_EQ(context.find(far + 8, 8), nullptr) << "a line names two addresses";
         EXPECT_EQ(context.refusal(), Code::limit);
-        EXPECT_NE(context.find(first_.shared.address, 8), nullptr)
+        EXPECT_NE(context.find(starter(first_), 8), nullptr)
             << "memory that its owner never revokes needs no hazard word";
         EXPECT_TRUE(is_named(near));
     }
@@ -96,10 +106,10 @@ TEST_F(NumberedOperationTest, names_what_it_reaches_until_it_ends) {
 
 TEST_F(NumberedOperationTest, may_be_run_by_several_at_once_when_it_is_atomic_by_its_own_means) {
     constexpr std::uint64_t bound = 10'000;
-    const acp::test::AddBelow asked{second_.shared.address, 1, bound};
+    const acp::test::AddBelow asked{starter(second_), 1, bound};
     const NumberedOperation& operation = *acp::test::operation_table.find(17);
     std::atomic<std::uint64_t> added{0};
-    const auto run = [&](Rank& by) {
+    const auto run = [&](Owner& by) {
         for (std::uint64_t i = 0; i < bound; ++i) {
             acp::test::AddedBelow result;
             Hazards::Lease lease(by.hazards);
@@ -115,7 +125,7 @@ TEST_F(NumberedOperationTest, may_be_run_by_several_at_once_when_it_is_atomic_by
     run(first_);
     other.join();
     EXPECT_EQ(added.load(), bound);
-    EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(second_.shared.bytes), bound);
+    EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(second_.segment.starter(1)), bound);
 }
 
 // namespace acp::local::test
