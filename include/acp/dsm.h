@@ -116,6 +116,28 @@ ACP_API int acp_barrier_dsm(void);
  * ACP_ERR_PEER (the home of a page is lost), ACP_ERR_SYSTEM. */
 ACP_API int acp_prefetch_dsm(const void* address, size_t size);
 
+/* For acp_set_update_dsm: a barrier either drops a page that another node has written, or fetches it
+ * again. */
+enum {
+    /* Fetch what the rank touched after earlier barriers. No other constant of ACP has this value. */
+    ACP_UPDATE_LEARN = 0x70,
+    ACP_UPDATE_ALWAYS,
+    ACP_UPDATE_NEVER
+};
+
+/* Chooses what barriers do with pages that the calling rank has touched, or fetched by
+ * acp_prefetch_dsm. A page that a barrier fetches again is touched without a fault; all pages of a
+ * barrier are fetched by few copies. At first, and after acp_free_dsm, all pages are
+ * ACP_UPDATE_LEARN: a page that the rank has touched after two barriers running, both of which dropped
+ * it, is fetched again at the next 4; then one barrier drops it, and if the rank touches it again it is
+ * fetched again twice as many times as before, 256 at most. Any thread, but not during a collective
+ * call. Does not block. On one node it does nothing.
+ *   address, size  any bytes of allocations; the choice holds for whole pages; size 0 does nothing
+ *   update         ACP_UPDATE_...
+ * Returns 0, or -1: ACP_ERR_ARGUMENT (another value; a byte lies in no shared page, or in no
+ * allocation). */
+ACP_API int acp_set_update_dsm(const void* address, size_t size, int update);
+
 /* For a handler of SIGBUS or SIGSEGV that the program has installed after acp_init_dsm: if the fault is
  * the touch of a shared page, makes the page accessible, and the handler returns.
  *   info     the siginfo_t that the handler got
@@ -145,6 +167,7 @@ typedef struct {
     uint64_t pages_dropped;    /* mapped by the caller, and unmapped by barriers */
     /* Pages of which barriers made the caller's node the home; one rank of the node counts them. */
     uint64_t homes_gained;
+    uint64_t pages_updated; /* pages that barriers fetched again for the caller */
 } acp_stats_dsm_t;
 
 /* Writes the calling rank's statistics, which acpstat(1) shows too.   size  sizeof *stats: a library of another version leaves

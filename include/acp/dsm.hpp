@@ -60,6 +60,17 @@ inline void barrier() {
     if (acp_barrier_dsm() != 0) throw error();
 }
 
+namespace detail {
+
+// The bytes of elements; where their number does not fit, the most: no range is that long.
+template <typename T>
+constexpr std::size_t bytes_of(std::size_t count) noexcept {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    return count <= most / sizeof(T) ? count * sizeof(T) : most;
+}
+
+}  // namespace detail
+
 // acp_home_t.
 enum class home : std::uint8_t {
     migrating = ACP_HOME_MIGRATING,
@@ -72,9 +83,7 @@ enum class home : std::uint8_t {
 // A barrier, at which the node of a rank becomes the home of the pages of elements (acp_set_home_dsm).
 template <typename T>
 void set_home(const T* first, std::size_t count, int rank) {
-    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-    const std::size_t bytes = count <= most / sizeof(T) ? count * sizeof(T) : most;
-    if (acp_set_home_dsm(first, bytes, rank) != 0) throw error();
+    if (acp_set_home_dsm(first, detail::bytes_of<T>(count), rank) != 0) throw error();
 }
 
 // The lowest rank of the home of an element's page. Not collective.
@@ -87,9 +96,21 @@ void set_home(const T* first, std::size_t count, int rank) {
 // Fetches elements ahead of their first touch (acp_prefetch_dsm). Not collective.
 template <typename T>
 void prefetch(const T* first, std::size_t count) {
-    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-    const std::size_t bytes = count <= most / sizeof(T) ? count * sizeof(T) : most;
-    if (acp_prefetch_dsm(first, bytes) != 0) throw error();
+    if (acp_prefetch_dsm(first, detail::bytes_of<T>(count)) != 0) throw error();
+}
+
+// Whether barriers fetch a page again that another node has written (acp_set_update_dsm).
+enum class update {
+    learn = ACP_UPDATE_LEARN,
+    always = ACP_UPDATE_ALWAYS,
+    never = ACP_UPDATE_NEVER
+};
+
+// Chooses it for the pages of elements, for the calling rank (acp_set_update_dsm). Not collective.
+template <typename T>
+void set_update(const T* first, std::size_t count, update choice) {
+    if (acp_set_update_dsm(first, detail::bytes_of<T>(count), static_cast<int>(choice)) != 0)
+        throw error();
 }
 
 // Whether objects of the type may lie in shared pages: their bytes mean the same on every rank, and

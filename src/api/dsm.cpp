@@ -23,6 +23,8 @@ using base::Code;
 using base::Result;
 using base::Status;
 using dsm::SharedPages;
+static_assert(ACP_UPDATE_ALWAYS - ACP_UPDATE_LEARN == static_cast<int>(dsm::UpdateChoice::always));
+static_assert(ACP_UPDATE_NEVER - ACP_UPDATE_LEARN == static_cast<int>(dsm::UpdateChoice::never));
 
 // Calls body(shared pages).
 template <typename Body>
@@ -102,6 +104,7 @@ acp_stats_dsm_t stats_of(const SharedPages& pages) noexcept {
     stats.bytes_sent = value(counters.flushes.bytes);
     stats.pages_dropped = value(counters.calls.dropped);
     stats.homes_gained = value(counters.calls.gained);
+    stats.pages_updated = value(counters.updated);
     return stats;
 }
 
@@ -191,6 +194,20 @@ int acp_prefetch_dsm(const void* address, size_t size) {
     return api::run_team_call("acp_prefetch_dsm", [&] {
         return with_pages([&](SharedPages& pages) {
             return size == 0 ? Status() : pages.prefetch(address, size);
+        });
+    });
+}
+
+int acp_set_update_dsm(const void* address, size_t size, int update) {
+    return api::run_team_call("acp_set_update_dsm", [&] {
+        return with_pages([&](SharedPages& pages) -> Status {
+            if (update < ACP_UPDATE_LEARN || update > ACP_UPDATE_NEVER) {
+                return {Code::argument, "update is " + std::to_string(update) +
+                                            ", which is no constant ACP_UPDATE_..."};
+            }
+            if (size == 0) return {};
+            return pages.choose_update(address, size,
+                                       static_cast<dsm::UpdateChoice>(update - ACP_UPDATE_LEARN));
         });
     });
 }

@@ -3,6 +3,7 @@
 #include "dsm/barrier.hpp"
 
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -24,13 +25,9 @@ constexpr std::size_t code_bytes = sizeof(std::uint64_t);
 
 }  // namespace
 
-PageBarrier::PageBarrier(const PageParts& parts,
-                         Tracker& tracker,
-                         MappedPages<>& mapped,
-                         Flusher& flusher)
+PageBarrier::PageBarrier(const PageParts& parts, const RankMapping& mapping, Flusher& flusher)
     : parts_(parts),
-      tracker_(tracker),
-      mapped_(mapped),
+      own_(mapping),
       flusher_(flusher),
       decision_(parts.window.node(),
                 parts.window.page_words(),
@@ -38,6 +35,7 @@ PageBarrier::PageBarrier(const PageParts& parts,
                 parts.window.sharers()) {}
 
 bool PageBarrier::synchronize(team::Team& team, Status& status) {
+    again_.clear();
     Status own = write_back();
     if (!own.is_ok()) parts_.node.note_failure(own.code());
     if (!team::synchronize_with_leaders(team, *this)) return false;
@@ -61,7 +59,7 @@ void PageBarrier::add(PageRange pages) noexcept {
 }
 
 Status PageBarrier::write_back() {
-    Status status = tracker_.harvest(*this);
+    Status status = own_.tracker.harvest(*this);
     if (!status.is_ok()) return status;
     return flusher_.flush({0, parts_.window.page_count()});
 }
@@ -146,10 +144,9 @@ os::PageOutcome PageBarrier::follow(const FateRun& run) {
     switch (run.fate) {
         case PageFate::dropped:
         case PageFate::lost:
-            return unmap(pages);
+            return drop(pages);
         case PageFate::tracked:
-            return tracker_.arm(pages);
-        case PageFate::received:
+            return own_.tracker.arm(pages);
         case PageFate::gained:
             break;
     }
@@ -162,7 +159,7 @@ os::PageOutcome PageBarrier::follow_words() {
     const pages::Sharers<> sharers = parts_.window.sharers();
     os::PageOutcome first;
     for (PageNumber page = 0; page < parts_.window.page_count(); ++page) {
-        if (mapped_.state(page) == MappedState::absent) continue;
+        if (own_.mapped.state(page) == MappedState::absent) continue;
         const pages::PageWord word = words.read(page);
         // A faster rank may have fetched the page again: then this one does not count as one that
         // maps it.
@@ -171,22 +168,43 @@ os::PageOutcome PageBarrier::follow_words() {
                             (word.who == pages::PageWord::several || word.who == parts_.slot + 1));
         os::PageOutcome outcome;
         if (!stays) {
-            outcome = unmap({page, 1});
+            outcome = drop({page, 1});
         } else if (word.state == PageState::home && sharers.is_tracked(page)) {
-            outcome = tracker_.arm({page, 1});
+            outcome = own_.tracker.arm({page, 1});
         }
         if (first.is_ok()) first = outcome;
     }
     return first;
 }
 
+// Without memory for the list the page is dropped alone: the next touch is a fault.
+void PageBarrier::fetch_again(PageNumber page) noexcept {
+    const bool continues_run = !again_.empty() && again_.back().first + again_.back().count == page;
+    if (continues_run) {
+        ++again_.back().count;
+        return;
+    }
+    try {
+        again_.push_back({page, 1});
+    } catch (const std::bad_alloc&) {  // the list stays as it is
+    }
+}
+
 // One system call for each run that is mapped.
-os::PageOutcome PageBarrier::unmap(PageRange pages) {
+os::PageOutcome PageBarrier::drop(PageRange pages) {
+    for (PageNumber page = pages.first; page < pages.first + pages.count; ++page) {
+        const bool was_wanted = own_.mapped.take_wanted(page);
+        const bool was_mapped = own_.mapped.state(page) != MappedState::absent;
+        const DroppedAs as = was_wanted   ? DroppedAs::wanted
+                             : was_mapped ? DroppedAs::mapped
+                                          : DroppedAs::absent;
+        if (own_.updates.drop(page, as)) fetch_again(page);
+    }
     os::PageOutcome first;
     const auto is_mapped = [](MappedState state) { return state != MappedState::absent; };
-    for_each_run(mapped_, pages, is_mapped, [&](PageRange run) {
+    for_each_run(own_.mapped, pages, is_mapped, [&](PageRange run) {
         parts_.counters.calls.dropped.fetch_add(run.count, std::memory_order_relaxed);
-        const os::PageOutcome outcome = tracker_.unmap(run);
+        const os::PageOutcome outcome = own_.tracker.unmap(run);
         if (first.is_ok()) first = outcome;
         return true;
     });

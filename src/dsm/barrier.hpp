@@ -14,6 +14,8 @@
 //                   each (pages/barrier_decision.hpp), and writes the runs to drop or to track.
 //                                                                          release of the node
 //   5. every rank   unmaps the dropped runs from its own mapping, and arms the tracked ones.
+//                   to_fetch_again() names those dropped pages that the rank is to have at once
+//                   (dsm/page_updates.hpp): RankPages fetches and maps them.
 // A rank leaves after its own step 5. A slower rank of the node may still have a dropped page mapped;
 // it touches the page only after its own step 5.
 //
@@ -32,6 +34,7 @@
 #include "dsm/flusher.hpp"
 #include "dsm/mapped_pages.hpp"
 #include "dsm/node_state.hpp"
+#include "dsm/page_updates.hpp"
 #include "dsm/tracker.hpp"
 #include "dsm/window.hpp"
 #include "team/collectives.hpp"
@@ -43,13 +46,23 @@ namespace acp::dsm {
 
 class PageBarrier final : private team::LeaderMeeting, private WrittenPages {
 public:
-    //   tracker, mapped, flusher  outlive this
-    PageBarrier(const PageParts& parts, Tracker& tracker, MappedPages<>& mapped, Flusher& flusher);
+    // This rank's alone. All outlive the barrier.
+    struct RankMapping {
+        Tracker& tracker;
+        MappedPages<>& mapped;
+        PageUpdates& updates;
+    };
+
+    //   flusher  outlives this
+    PageBarrier(const PageParts& parts, const RankMapping& mapping, Flusher& flusher);
 
     // In a call on the team of all ranks. Returns false if the team is broken.
     //   status  the result, if the team is not broken. Errors: peer, system and mismatch, on all
     //           ranks alike
     bool synchronize(team::Team& team, base::Status& status);
+
+    // Ascending; of the last barrier, none if it failed.
+    [[nodiscard]] std::span<const PageRange> to_fetch_again() const noexcept { return again_; }
 
 private:
     [[nodiscard]] std::uint64_t bytes_max() const noexcept override;
@@ -62,15 +75,16 @@ private:
     base::Status follow_fates();
     os::PageOutcome follow(const pages::FateRun& run);
     os::PageOutcome follow_words();
-    os::PageOutcome unmap(PageRange pages);
+    os::PageOutcome drop(PageRange pages);
+    void fetch_again(pages::PageNumber page) noexcept;
 
     PageParts parts_;
-    Tracker& tracker_;
-    MappedPages<>& mapped_;
+    RankMapping own_;
     Flusher& flusher_;
     pages::BarrierDecision<> decision_;
     pages::NoticeMerger merger_;  // the leader's
     std::vector<char> notice_;    // a code, then the notices
+    std::vector<PageRange> again_;
 };
 
 }  // namespace acp::dsm

@@ -71,6 +71,7 @@ os::PageOutcome FaultService::repair_entered(pages::PageNumber page,
     const bool is_absent = mapped_.state(page) == MappedState::absent;
     if (is_absent || tracker_->maps_whole_blocks()) {
         const std::uint32_t brought = bring(page, entered);
+        if (is_absent) mapped_.want(page);
         const PageRange written = access != os::FaultAccess::write ? PageRange{page, 0}
                                   : tracker_->maps_whole_blocks()  ? entered
                                                                    : PageRange{page, 1};
@@ -103,7 +104,10 @@ std::uint32_t FaultService::bring(pages::PageNumber page, PageRange entered) noe
     if (!is_whole) {
         const PageRange run = touched_together(page, entered);
         source_.bring_with(page, run);
-        for (std::uint64_t i = 0; i < run.count; ++i) mapped_.take_credit(run.first + i);
+        for (std::uint64_t i = 0; i < run.count; ++i) {
+            mapped_.take_credit(run.first + i);
+            mapped_.want(run.first + i);
+        }
         mapped_.give_credit(page);
     }
     for_each_run(mapped_, entered, is_absent, [&](PageRange run) {

@@ -164,32 +164,58 @@ void PageFetcher::publish(const Run& run, bool has_bytes) {
     if (has_bytes) counts_.pages.fetch_add(run.pages.count, std::memory_order_relaxed);
 }
 
-Status PageFetcher::fetch(PageRange pages) {
+// The pages of ranges that are yet to be fetched, in their order.
+class PageFetcher::PagesLeft {
+public:
+    explicit PagesLeft(std::span<const PageRange> ranges) noexcept : ranges_(ranges) {
+        leave_ended();
+    }
+
+    [[nodiscard]] bool is_empty() const noexcept { return ranges_.empty(); }
+
+    [[nodiscard]] PageNumber first() const noexcept { return ranges_.front().first + taken_; }
+
+    void take() noexcept {
+        ++taken_;
+        leave_ended();
+    }
+
+private:
+    void leave_ended() noexcept {
+        while (!ranges_.empty() && taken_ >= ranges_.front().count) {
+            ranges_ = ranges_.subspan(1);
+            taken_ = 0;
+        }
+    }
+
+    std::span<const PageRange> ranges_;
+    std::uint64_t taken_ = 0;  // pages of the first range that were taken
+};
+
+Status PageFetcher::fetch(std::span<const PageRange> ranges) {
     // In a fault the thread is in no call, or in one that must not name this wait.
     const node::PublicCall named("a touch of a shared page");
     const os::CancellationHold hold;
-    const PageNumber end = pages.first + pages.count;
     Status status;
-    for (PageNumber page = pages.first; page < end && status.is_ok();) {
-        const PageNumber next = fetch_runs(page, end, status);
-        if (next == page && status.is_ok()) {
-            status = fetch_one(page);
-            ++page;
-        } else {
-            page = next;
-        }
+    for (PagesLeft left(ranges); !left.is_empty() && status.is_ok();) {
+        const bool has_taken = fetch_runs(left, status);
+        if (has_taken || !status.is_ok()) continue;
+        status = fetch_one(left.first());
+        left.take();
     }
     return status;
 }
 
-// Fetches pages from `page` on until one that another thread moves, or until all runs are in flight.
-// They end before this thread waits for that page, since the other thread may wait for one of theirs.
-// Returns the page behind the last one that the node has.
-PageNumber PageFetcher::fetch_runs(PageNumber page, PageNumber end, Status& status) {
+// Takes and fetches pages until one that another thread moves, or until all runs are in flight. They
+// end before this thread waits for that page, since the other thread may wait for one of theirs.
+// Returns whether it took one.
+bool PageFetcher::fetch_runs(PagesLeft& left, Status& status) {
     const pages::HomeTable<> homes = parts_.window.homes();
     std::array<Run, in_flight_max> runs;
     std::size_t count = 0;
-    for (; page < end; ++page) {
+    bool has_taken = false;
+    for (; !left.is_empty(); left.take(), has_taken = true) {
+        const PageNumber page = left.first();
         if (homes.home(page) == pages::no_node) continue;
         Run* const last = count != 0 ? &runs[count - 1] : nullptr;
         const bool continues_run = last != nullptr && last->home == homes.home(page) &&
@@ -211,7 +237,7 @@ PageNumber PageFetcher::fetch_runs(PageNumber page, PageNumber end, Status& stat
         Status finished = finish(runs[i]);
         if (status.is_ok()) status = std::move(finished);
     }
-    return page;
+    return has_taken;
 }
 
 }  // namespace acp::dsm

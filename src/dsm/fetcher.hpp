@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/status.hpp"
 #include "dsm/flusher.hpp"
@@ -61,10 +62,13 @@ public:
     [[nodiscard]] bool try_bring(pages::PageNumber page) noexcept override;
     [[nodiscard]] bool is_untracked(pages::PageNumber page) const noexcept override;
 
-    // Returns when the plain mapping has all pages of a range, as far as it could be; the others
+    // Returns when the plain mapping has all pages of the ranges, as far as it could be; the others
     // stay absent. Many gets are in flight at once.
     // Errors: peer (a home's node is lost; page and node are in the message), and those of a copy.
-    base::Status fetch(PageRange pages);
+    //   ranges  no page twice
+    base::Status fetch(std::span<const PageRange> ranges);
+
+    base::Status fetch(PageRange pages) { return fetch(std::span<const PageRange>(&pages, 1)); }
 
     [[nodiscard]] const FetchCounts& counts() const noexcept { return counts_; }
 
@@ -81,9 +85,8 @@ private:
     [[nodiscard]] pages::PageAccess access(pages::PageNumber page);
     void wait_for(pages::PageNumber page);
     base::Status fetch_one(pages::PageNumber page);
-    pages::PageNumber fetch_runs(pages::PageNumber page,
-                                 pages::PageNumber end,
-                                 base::Status& status);
+    class PagesLeft;
+    bool fetch_runs(PagesLeft& left, base::Status& status);
     void begin(Run& run);
     base::Status finish(Run& run);
     void publish(const Run& run, bool has_bytes);

@@ -18,6 +18,10 @@
 // are touched again, and a page that is not is fetched credit_max times in vain. The credit outlives
 // barriers.
 //
+// A page also says whether a fault wanted it since the last barrier that dropped it: the fault was on
+// the page, or fetched it for its credit. A page that was mapped beside those, since the node had it or
+// the tracker maps whole blocks, was not wanted.
+//
 // A fault and an eviction of one page by two threads of the rank: the fault enters the page, then
 // reads the page word and maps the page; the eviction holds the page word, then drops the page here
 // unless a thread has entered it. With the fence of each between its two steps either the fault
@@ -103,9 +107,14 @@ public:
         }
     }
 
+    // A fault wanted the page.
+    void want(pages::PageNumber page) noexcept {
+        words_[page].fetch_or(wanted_bit, std::memory_order_relaxed);
+    }
+
     // --- In an eviction
 
-    // The page becomes absent, without credit; the caller holds the page word, and removes the mapping afterwards.
+    // The page becomes absent, without credit and unwanted; the caller holds the page word, and removes the mapping afterwards.
     // Returns false, and changes nothing, if a thread has entered the page.
     [[nodiscard]] bool try_drop(pages::PageNumber page) noexcept {
         Fence::order();  // partner: enter()
@@ -127,11 +136,20 @@ public:
         change(page, [state](MappedState) { return state; });
     }
 
+    // In a barrier that drops the page: whether a fault wanted it. The next call returns false.
+    [[nodiscard]] bool take_wanted(pages::PageNumber page) noexcept {
+        if ((words_[page].load(std::memory_order_relaxed) & wanted_bit) == 0) return false;
+        words_[page].fetch_and(~wanted_bit, std::memory_order_relaxed);
+        return true;
+    }
+
 private:
-    // From the low end: the state, the credit, and the number of threads that have entered.
+    // From the low end: the state, the credit, whether it was wanted, and the number of threads that
+    // have entered.
     static constexpr std::uint32_t one_credit = 4;
     static constexpr std::uint32_t credit_bits = credit_max * one_credit;
-    static constexpr std::uint32_t one_thread = one_credit * (credit_max + 1);
+    static constexpr std::uint32_t wanted_bit = one_credit * (credit_max + 1);
+    static constexpr std::uint32_t one_thread = 2 * wanted_bit;
     static constexpr std::uint32_t threads_limit = ~std::uint32_t{0} - one_thread;
 
     [[nodiscard]] static constexpr MappedState state_of(std::uint32_t word) noexcept {

@@ -48,16 +48,16 @@ struct PageCounters {
     PageFaultCounters faults;
     FetchCounts fetches;
     PageCounter prefetched{0};  // pages that acp_prefetch_dsm was given; the node may have had some
+    PageCounter updated{0};     // pages that barriers fetched again
     FlushCounts flushes;
     SharedPagesCounters calls;
-    PageCounter reserved{0};
 
     void clear() noexcept {
         for (PageCounter* const counter :
              {&pages, &faults.faults, &faults.absent_faults, &faults.ns, &fetches.pages,
-              &fetches.repeated, &fetches.waits, &prefetched, &flushes.pages, &flushes.bytes,
-              &calls.pages_allocated, &calls.allocations, &calls.barriers, &calls.dropped,
-              &calls.gained}) {
+              &fetches.repeated, &fetches.waits, &prefetched, &updated, &flushes.pages,
+              &flushes.bytes, &calls.pages_allocated, &calls.allocations, &calls.barriers,
+              &calls.dropped, &calls.gained}) {
             counter->store(0, std::memory_order_relaxed);
         }
     }

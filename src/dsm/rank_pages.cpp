@@ -159,6 +159,7 @@ RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory)
       memory_(memory),
       counters_(page_counters(gma.space().segment(), gma.space().slot())),
       mapped_(memory.window().page_count()),
+      updates_(memory.window().page_count()),
       node_(state_of(memory.window())),
       peers_(gma),
       link_(gma, memory.window()),
@@ -178,9 +179,25 @@ Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
     if (!tracker.is_ok()) return std::move(tracker).failure();
     made->tracker_ = std::move(tracker).value();
     if (Status status = made->service_.start(*made->tracker_); !status.is_ok()) return status;
-    made->barrier_ = std::make_unique<PageBarrier>(made->parts(), *made->tracker_, made->mapped_,
-                                                   made->flusher_);
+    const PageBarrier::RankMapping own{*made->tracker_, made->mapped_, made->updates_};
+    made->barrier_ = std::make_unique<PageBarrier>(made->parts(), own, made->flusher_);
     return made;
+}
+
+// A page whose home is lost stays absent: a touch of it says so.
+bool RankPages::synchronize(team::Team& team, Status& status) {
+    if (!barrier_->synchronize(team, status)) return false;
+    const std::span<const PageRange> again = barrier_->to_fetch_again();
+    if (!status.is_ok() || again.empty()) return true;
+    (void)fetcher_.fetch(again);
+    std::uint64_t count = 0;
+    for (const PageRange pages : again) {
+        status = service_.map_brought(pages).status();
+        if (!status.is_ok()) break;
+        count += pages.count;
+    }
+    counters_.updated.fetch_add(count, std::memory_order_relaxed);
+    return true;
 }
 
 bool RankPages::assign(team::Team& team,
@@ -195,6 +212,7 @@ bool RankPages::assign(team::Team& team,
 
 bool RankPages::release(team::Team& team, PageRange pages, Status& status) {
     status = tracker_->unmap(pages).status();
+    updates_.choose(pages, UpdateChoice::learn);
     Release release(memory_, node_, pages);
     return team::synchronize_with_leaders(team, release);
 }

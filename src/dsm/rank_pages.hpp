@@ -7,6 +7,8 @@
 // Tests: tests/conformance/dsm_test.cpp, dsm_random_test.cpp.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "base/status.hpp"
@@ -18,6 +20,7 @@
 #include "dsm/mapped_pages.hpp"
 #include "dsm/node_state.hpp"
 #include "dsm/page_counters.hpp"
+#include "dsm/page_updates.hpp"
 #include "dsm/segment_peers.hpp"
 #include "dsm/tracker.hpp"
 #include "dsm/window_memory.hpp"
@@ -46,10 +49,9 @@ public:
     RankPages(const RankPages&) = delete;
     RankPages& operator=(const RankPages&) = delete;
 
-    // Collective. PageBarrier::synchronize.
-    bool synchronize(team::Team& team, base::Status& status) {
-        return barrier_->synchronize(team, status);
-    }
+    // Collective. PageBarrier::synchronize; then this rank has the pages that PageUpdates names, as
+    // far as their homes live.
+    bool synchronize(team::Team& team, base::Status& status);
 
     // Collective. The pages of a new allocation get their homes. status: system (the kernel refuses
     // to unmap the pages).
@@ -71,6 +73,11 @@ public:
     // Errors: as PageFetcher::fetch; system (the kernel refuses to map them).
     base::Status prefetch(PageRange pages);
 
+    // Whether barriers fetch pages again.
+    void choose_update(PageRange pages, UpdateChoice choice) noexcept {
+        updates_.choose(pages, choice);
+    }
+
     // The plain mapping has the pages; writes to it until the next barrier are sent to their homes.
     // Errors: as PageFetcher::fetch.
     base::Status open(PageRange pages, bool is_written);
@@ -91,6 +98,7 @@ private:
     const WindowMemory& memory_;
     PageCounters& counters_;
     MappedPages<> mapped_;
+    PageUpdates updates_;
     NodeState<> node_;
     SegmentPeers peers_;
     GmaHomeLink link_;

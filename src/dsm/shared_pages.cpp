@@ -270,6 +270,13 @@ Status SharedPages::prefetch(const void* address, std::uint64_t bytes) {
     return rank_->prefetch(window().pages_of(address, bytes));
 }
 
+Status SharedPages::choose_update(const void* address, std::uint64_t bytes, UpdateChoice choice) {
+    Status status = check_range(address, bytes);
+    if (!status.is_ok() || rank_ == nullptr) return status;
+    rank_->choose_update(window().pages_of(address, bytes), choice);
+    return status;
+}
+
 Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_written) {
     if (rank_ == nullptr) return address;
     if (Status status = check_allocated(address, bytes); !status.is_ok()) return status;

@@ -87,6 +87,11 @@ public:
     //   bytes  1 or more
     base::Status prefetch(const void* address, std::uint64_t bytes);
 
+    // Chooses whether barriers fetch pages again that this rank has mapped.
+    // Errors: argument (as above).
+    //   bytes  1 or more
+    base::Status choose_update(const void* address, std::uint64_t bytes, UpdateChoice choice);
+
     // The bytes of a range of the window in the plain mapping, fetched if another node has them. What
     // is written there before the next barrier counts as written to the window.
     // Errors: argument (a page lies in no allocation), and as PageFetcher::fetch.

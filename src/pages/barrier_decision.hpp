@@ -7,9 +7,8 @@
 //
 // The rules, for the copy of a page on a node that is not its home:
 //   1. A page that only this node wrote stays: its home has the same bytes.
-//   2. A page that the home pushed to this node, and that the home alone wrote, stays.
-//   3. Any other page with a notice goes. So does, in spite of 1 and 2, a page whose home tracks its
-//      writes from now on (notice_shared): the home may have written it unnoticed.
+//   2. Any other page with a notice goes. So does, in spite of 1, a page whose home tracks its writes
+//      from now on (notice_shared): the home may have written it unnoticed.
 // A page moves to the node that alone wrote it in two epochs running (HomeTable::decide), and all
 // other copies go, also the old home's. A page with notice_shared does not move, for the writer's
 // copy may lack unnoticed writes of the home. Therefore a node that wrote a page and has dropped its
@@ -33,11 +32,10 @@ namespace acp::pages {
 
 // A barrier's effect on a page of one node; a page without one stays as it is.
 enum class PageFate : std::uint8_t {
-    dropped,   // the copy went, if there was one: each process unmaps the page
-    lost,      // the same, and this node was the page's home until now
-    received,  // it stays, with the bytes that the home has pushed
-    gained,    // this node is the home from now on; its copy has the newest bytes
-    tracked    // this node is the home, and tracks its writes from now on
+    dropped,  // the copy went, if there was one: each process unmaps the page
+    lost,     // the same, and this node was the page's home until now
+    gained,   // this node is the home from now on; its copy has the newest bytes
+    tracked   // this node is the home, and tracks its writes from now on
 };
 
 struct FateRun {
@@ -69,7 +67,7 @@ public:
 
     // Changes the words and the homes of the pages. If a process repeats the call of one that died,
     // `dropped` may stand in place of `lost`.
-    //   merged  the notices of all nodes, with notice_pushed for pages pushed to this node alone
+    //   merged  the notices of all nodes
     //   epoch   of the barrier
     // Returns the pages to act on, in ascending order; neighbours differ; valid until the next call.
     [[nodiscard]] std::span<const FateRun> settle(std::span<const MergedRun> merged,
@@ -97,19 +95,10 @@ private:
             sharers_.clear(page);
             words_.lose_home(page, false);
             add(page, PageFate::lost);
-        } else if (is_shared || !stays(page, run, home)) {
+        } else if (is_shared || run.writer != node_) {
             words_.invalidate(page);
             add(page, PageFate::dropped);
         }
-    }
-
-    // A copy on a node that is not the home.
-    bool stays(PageNumber page, const MergedRun& run, NodeNumber home) {
-        if (run.writer == node_) return true;
-        const bool is_received = (run.kinds & notice_pushed) != 0 && run.writer == home &&
-                                 words_.read(page).state == PageState::valid;
-        if (is_received) add(page, PageFate::received);
-        return is_received;
     }
 
     void add(PageNumber page, PageFate fate) {

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are sent as they are in memory");
 
-constexpr int kind_bits = 3;
+constexpr int kind_bits = 2;
 constexpr int count_shift = 40;
 constexpr int kinds_shift = 61;
 
@@ -70,7 +70,8 @@ std::optional<Notices> Notices::parse(std::span<const std::byte> bytes,
     for (std::size_t i = 0; i < notices.count(); ++i) {
         const NoticeRun run = notices[i];
         const PageNumber end = before.first + before.count;
-        if (run.kinds == 0 || run.first < end) return std::nullopt;
+        if (run.kinds == 0 || run.kinds > notice_kinds_all) return std::nullopt;
+        if (run.first < end) return std::nullopt;
         if (run.count > pages || run.first > pages - run.count) return std::nullopt;
         const bool is_cut = run.first == end && run.kinds == before.kinds;
         if (is_cut && before.count != notice_run_pages_max) return std::nullopt;

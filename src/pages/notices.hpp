@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notices are runs of pages, by which a node says at a barrier which pages it wrote, shares or has
-// pushed. A node collects runs in any order and encodes them; each node parses the notices of all
+// Notices are runs of pages, by which a node says at a barrier which pages it wrote or shares. A node collects runs in any order and encodes them; each node parses the notices of all
 // others and merges them: for each page its writer, or that there are several. Another node sends
 // the bytes, so parse() refuses whatever encode() cannot have written. Knows no barrier, which
 // carries 1 KiB for each node at no extra cost (notice_bytes_free). One thread for each object.
 // Tests: tests/unit/pages/notices_test.cpp, tests/fuzz/notices.cpp.
 //
 // Format: a word in little endian for each run, in ascending order of pages: the first page in bits
-// 0 .. 39, the number of pages less one in bits 40 .. 60, the kinds in bits 61 .. 63. Runs have no
+// 0 .. 39, the number of pages less one in bits 40 .. 60, the kinds in bits 61 and 62. Runs have no
 // page in common, and of two neighbouring ones with the same kinds the first one has the most pages
 // that a run can have.
 #pragma once
@@ -28,9 +27,7 @@ using NoticeKinds = std::uint8_t;
 inline constexpr NoticeKinds notice_written = 1;  // the node wrote the pages in this epoch
 // The node is the pages' home, which from now on tracks its own writes, since nodes cache them.
 inline constexpr NoticeKinds notice_shared = 2;
-// To one node alone: the sender has put the newest bytes of the pages into that node's memory.
-inline constexpr NoticeKinds notice_pushed = 4;
-inline constexpr NoticeKinds notice_kinds_all = 7;
+inline constexpr NoticeKinds notice_kinds_all = 3;
 
 inline constexpr std::size_t notice_bytes = 8;
 inline constexpr std::size_t notice_bytes_free = 1024;

@@ -78,6 +78,25 @@ TEST_F(DsmCxxTest, an_array_has_its_homes_where_the_program_says) {
     dsm::barrier();
 }
 
+TEST_F(DsmCxxTest, barriers_fetch_elements_again_as_the_program_chooses) {
+    constexpr std::size_t count = 3000;
+    const dsm::pages shared(16 * page);
+    dsm::array<int> numbers(count);
+    for (const dsm::update choice : {dsm::update::always, dsm::update::never, dsm::update::learn}) {
+        dsm::set_update(numbers.data(), count, choice);
+        for (int round = 1; round <= 8; ++round) {
+            for (std::size_t i = 0; i < count && rank_ == 0; ++i)
+                numbers[i] = round + static_cast<int>(i);
+            dsm::barrier();
+            for (std::size_t i = 0; i < count; ++i)
+                ASSERT_EQ(numbers[i], round + static_cast<int>(i));
+            dsm::barrier();
+        }
+    }
+    dsm::set_update(numbers.data(), 0, dsm::update::always);
+    EXPECT_THROW(dsm::set_update(numbers.data(), ~std::size_t{0}, dsm::update::always), dsm::error);
+}
+
 TEST_F(DsmCxxTest, prefetched_elements_are_those_that_were_written) {
     constexpr std::size_t count = 4 * page / sizeof(int);
     const dsm::pages shared(16 * page);

@@ -12,55 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "support/ranked.hpp"
+#include "conformance/dsm_fixture.hpp"
 
 namespace acp::test {
 namespace {
 
-constexpr std::size_t page = 4096;
-constexpr std::size_t window = 64 * page;
-
-bool has_several_nodes() {
-    return std::getenv("TEST_NODES") != nullptr;
-}
-
-// Whether the kernel refuses what ACP_DSM_FAULTS names, to this user.
-bool is_refused_here() {
-    static const bool is_refused = [] {
-        if (acp_init_dsm(page) != 0) return acp_errno() == ACP_ERR_UNSUPPORTED;
-        EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
-        return false;
-    }();
-    return is_refused;
-}
-
-class DsmTest : public RankedTest {
-protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        if (is_refused_here()) GTEST_SKIP() << acp_error_message();
-        ASSERT_EQ(acp_init_dsm(window), 0) << acp_error_message();
-    }
-
-    void TearDown() override {
-        if (!is_refused_here()) {
-            EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
-        }
-        RankedTest::TearDown();
-    }
-
-    static std::uint64_t* words(std::size_t bytes) {
-        return static_cast<std::uint64_t*>(acp_alloc_dsm(bytes));
-    }
-
-    static acp_stats_dsm_t stats() {
-        acp_stats_dsm_t now;
-        EXPECT_EQ(acp_query_stats_dsm(&now, sizeof now), 0) << acp_error_message();
-        return now;
-    }
-};
-
-// Two threads of rank 0 make two calls at a time. The other ranks join the one that was not refused.
 TEST_F(DsmTest, a_thread_does_not_end_the_pages_while_another_one_is_in_a_call) {
     if (procs_ == 1) GTEST_SKIP() << "a call of one rank has ended before the other one begins";
     for (int round = 0; round < 20; ++round) {
@@ -386,6 +342,8 @@ TEST_F(DsmLifeTest, calls_without_shared_pages_fail) {
     expect_error(ACP_ERR_STATE, {"acp_query_stats_dsm"});
     EXPECT_EQ(acp_prefetch_dsm(&own, sizeof own), -1);
     expect_error(ACP_ERR_STATE, {"acp_prefetch_dsm"});
+    EXPECT_EQ(acp_set_update_dsm(&own, sizeof own, ACP_UPDATE_ALWAYS), -1);
+    expect_error(ACP_ERR_STATE, {"acp_set_update_dsm"});
 }
 
 TEST_F(DsmLifeTest, sizes_out_of_range_are_refused) {

@@ -118,7 +118,7 @@ class Experiments(unittest.TestCase):
         for ranks, nodes in ((1, 1), (2, 1), (3, 1), (2, 2), (4, 2)):
             rows = self.quick(ranks, "laplace", nodes=nodes)
             self.assertEqual([(its["case"], its["ranks"]) for its in rows],
-                             [(case, ranks) for case in ("shared pages", "shared pages, prefetched", "puts by hand")])
+                             [(case, ranks) for case in ("shared pages", "shared pages, learned", "shared pages, prefetched", "puts by hand")])
             self.assertEqual(rows[0]["yardstick"]["name"], "private memory")
             self.assertGreater(rows[0]["extra"]["speedup"], 0)
 

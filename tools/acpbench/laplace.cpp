@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks compute their rows of one array
-// and call acp_barrier_dsm after each step; then they touch the rows of their neighbours, or first fetch
-// them by acp_prefetch_dsm. Beside it the same by hand: puts of outer rows that overlap the
+// and call acp_barrier_dsm after each step; then they touch the rows of their neighbours, which faults
+// fetch, or barriers that have learned them (ACP_UPDATE_LEARN), or acp_prefetch_dsm. Beside it the same by hand: puts of outer rows that overlap the
 // computation, and acp_sync. The yardstick is the same loops on private memory, where each rank
 // computes rows of its own without a barrier. All alternate. At the end rank 0 compares the results,
 // bit by bit, with those of one process.
@@ -26,7 +26,7 @@ namespace acp::bench {
 namespace {
 
 // What rank 0 orders.
-enum Kind : std::uint32_t { on_shared = 1, prefetched, by_hand, on_private, alone, close };
+enum Kind : std::uint32_t { by_faults = 1, learned, prefetched, by_hand, on_private, alone, close };
 
 constexpr std::size_t kinds = alone;
 
@@ -201,6 +201,8 @@ public:
     // All ranks take part, but in `alone` only rank 0 computes, on all rows. Each rank sends its
     // nanoseconds to rank 0. Two steps before the measured ones make pages present, and caches warm.
     void run(Kind kind) {
+        if (kind <= prefetched)
+            choose_update(kind == learned ? ACP_UPDATE_LEARN : ACP_UPDATE_NEVER);
         step(kind, 2);
         sync_all();
         const std::uint64_t start = os::now_ns();
@@ -229,7 +231,7 @@ public:
 
 private:
     void step(Kind kind, int steps) {
-        if (kind == on_shared || kind == prefetched) {
+        if (kind == by_faults || kind == learned || kind == prefetched) {
             compute(from_, to_, part_, steps, [&] {
                 must(acp_barrier_dsm() == 0);
                 if (kind == prefetched) prefetch_neighbours();
@@ -242,6 +244,13 @@ private:
         } else if (job_.conducts()) {
             compute(own_from_, own_to_, part_of(width_, 0, 1), steps, [] {});
         }
+    }
+
+    // The barriers forget what they learned before.
+    void choose_update(int update) {
+        const std::size_t bytes = width_ * width_ * sizeof(double);
+        must(acp_set_update_dsm(from_, bytes, update) == 0);
+        must(acp_set_update_dsm(to_, bytes, update) == 0);
     }
 
     // The rows of other ranks that the next step reads.
@@ -267,10 +276,10 @@ private:
 // The times of each kind, in microseconds.
 class KindTimes {
 public:
-    void add(Kind kind, double us) { of_kinds_[kind - on_shared].push_back(us); }
+    void add(Kind kind, double us) { of_kinds_[kind - by_faults].push_back(us); }
 
     [[nodiscard]] const std::vector<double>& of(Kind kind) const {
-        return of_kinds_[kind - on_shared];
+        return of_kinds_[kind - by_faults];
     }
 
     [[nodiscard]] double median(Kind kind) const { return summarize(of(kind)).median; }
@@ -328,8 +337,9 @@ int run_laplace(const Call& call) {
         times.add(kind, laplace->longest() / 1e3);
     };
     for (int round = 0; round < rounds; ++round) {
-        for (const Kind kind : {on_shared, prefetched, by_hand, on_private, alone}) measure(kind);
-        progress.step(show_us(times.of(on_shared).back()) + " on shared pages");
+        for (const Kind kind : {by_faults, learned, prefetched, by_hand, on_private, alone})
+            measure(kind);
+        progress.step(show_us(times.of(by_faults).back()) + " on shared pages");
     }
     const bool is_right = laplace->is_right();
     job.give(Order{close, 0, {}});
@@ -339,8 +349,8 @@ int run_laplace(const Call& call) {
         return row_of(job, std::move(name), width, steps, times, kind);
     };
     return finish(options,
-                  {row(on_shared, "shared pages"), row(prefetched, "shared pages, prefetched"),
-                   row(by_hand, "puts by hand")});
+                  {row(by_faults, "shared pages"), row(learned, "shared pages, learned"),
+                   row(prefetched, "shared pages, prefetched"), row(by_hand, "puts by hand")});
 }
 
 }  // namespace acp::bench

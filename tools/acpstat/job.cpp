@@ -207,6 +207,7 @@ std::vector<SharedPagesOf> shared_pages_of(const Gateway& gateway) {
                         {"fault_ns", value(its.faults.ns)},
                         {"pages_fetched", value(its.fetches.pages)},
                         {"pages_prefetched", value(its.prefetched)},
+                        {"pages_updated", value(its.updated)},
                         {"pages_sent", value(its.flushes.pages)},
                         {"bytes_sent", value(its.flushes.bytes)},
                         {"pages_dropped", value(its.calls.dropped)},

@@ -130,6 +130,16 @@ TEST_F(FetcherTest, brings_a_range_by_a_mark_and_a_get_for_each_home) {
     }
 }
 
+TEST_F(FetcherTest, fetches_several_ranges_with_one_copy_for_neighbours_of_one_home) {
+    const std::vector<PageRange> ranges{{0, 1}, {1, 1}, {3, 0}, {3, 2}, {7, 1}};
+    ASSERT_TRUE(fetcher_.fetch(ranges).is_ok());
+    EXPECT_EQ(node().link.requests(), 2U * 4) << "pages 0 and 1, page 3, page 4, page 7";
+    for (const pages::PageNumber page : {0U, 1U, 3U, 4U, 7U})
+        expect_page(page, static_cast<int>(page) + 1);
+    EXPECT_EQ(word(2).state, pages::PageState::absent);
+    EXPECT_TRUE(fetcher_.fetch(std::span<const PageRange>()).is_ok());
+}
+
 TEST_F(FetcherTest, leaves_a_page_outside_of_all_allocations_as_it_is) {
     node().window.homes().assign(2, 1, {pages::HomePolicy::first_touch, false, 1, 0});
     ASSERT_TRUE(fetcher_.fetch({1, 3}).is_ok());

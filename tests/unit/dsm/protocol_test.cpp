@@ -54,6 +54,7 @@ struct ProtocolRun {
     std::uint64_t repeated = 0;
     std::uint64_t evicted = 0;
     std::uint64_t kept = 0;
+    std::uint64_t updated = 0;
 };
 
 class ProtocolScene {
@@ -220,6 +221,18 @@ private:
         const bool has_all = rank.node.state.for_each_fate(
             [&](const pages::FateRun& run) { change_mapping(rank, run); });
         EXPECT_TRUE(has_all);
+        if (random_.chance(50)) update(rank);
+    }
+
+    // Fetches some of the pages that the rank lacks, and maps them.
+    void update(FakeRank& rank) {
+        std::vector<PageRange> again;
+        for (pages::PageNumber page = 0; page < pages_count; ++page) {
+            if (!rank.is_mapped[page] && random_.chance(50)) again.push_back({page, 1});
+        }
+        EXPECT_TRUE(rank.fetcher.fetch(again).is_ok());
+        for (const PageRange page : again) map(rank, page.first);
+        outcome_.updated += again.size();
     }
 
     // The leader's steps.
@@ -318,11 +331,13 @@ TEST(Protocol, shows_each_read_of_a_race_free_program_the_bytes_of_the_model) {
                              all.repeated += run.repeated;
                              all.evicted += run.evicted;
                              all.kept += run.kept;
+                             all.updated += run.updated;
                          });
     // Each part of the protocol takes part.
     EXPECT_GT(all.moved, 0U);
     EXPECT_GT(all.evicted, 0U);
     EXPECT_GT(all.kept, 0U);
+    EXPECT_GT(all.updated, 0U);
     EXPECT_GT(all.repeated, 0U);
     std::printf(
         "moved %llu, fetched again %llu, evicted %llu, kept %llu\n",

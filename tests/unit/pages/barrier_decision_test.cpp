@@ -138,23 +138,6 @@ TEST_F(BarrierDecisionTest, moves_no_page_whose_home_may_have_written_it_unnotic
     expect_home_of_page_3(1);  // it was a candidate
 }
 
-TEST_F(BarrierDecisionTest, keeps_what_the_home_has_pushed_to_this_node_and_none_else_has_written) {
-    const auto fates = all[1].settle({{0, 1, notice_written | notice_pushed, 0},
-                                      {1, 1, notice_written | notice_pushed, several_nodes},
-                                      {2, 1, notice_written | notice_pushed, 2},
-                                      {3, 1, notice_written | notice_pushed | notice_shared, 0}},
-                                     1);
-    EXPECT_EQ(fates, (Fates{{0, 1, PageFate::received}, {1, 3, PageFate::dropped}}));
-    EXPECT_EQ(all[1].state(0), PageState::valid);
-    EXPECT_EQ(all[1].state(1), PageState::absent);
-}
-
-TEST_F(BarrierDecisionTest, receives_no_page_of_which_it_has_no_copy) {
-    all[1].words.invalidate(0);
-    const auto fates = all[1].settle({{0, 1, notice_written | notice_pushed, 0}}, 1);
-    EXPECT_EQ(fates, (Fates{{0, 1, PageFate::dropped}}));
-}
-
 TEST_F(BarrierDecisionTest, ends_the_pages_that_were_due) {
     all[0].sharers.mark(5, 1);
     all[0].sharers.take(1, [](PageNumber, NodeNumber) {});

@@ -101,8 +101,11 @@ TEST(NoticeParser, refuses_runs_outside_of_the_window) {
     EXPECT_FALSE(is_accepted({word(0, 1, 1)}, 0));
 }
 
-TEST(NoticeParser, refuses_runs_without_a_kind_or_out_of_order) {
+TEST(NoticeParser, refuses_runs_without_a_kind_of_an_unknown_one_or_out_of_order) {
     EXPECT_FALSE(is_accepted({word(1, 1, 0)}));
+    EXPECT_TRUE(is_accepted({word(1, 1, notice_kinds_all)}));
+    EXPECT_FALSE(is_accepted({word(1, 1, notice_kinds_all + 1)}));
+    EXPECT_FALSE(is_accepted({word(1, 1, notice_kinds_all + 2)}));
     EXPECT_TRUE(is_accepted({word(1, 2, 1), word(3, 1, 2)}));
     EXPECT_FALSE(is_accepted({word(1, 2, 1), word(2, 1, 2)})) << "a page twice";
     EXPECT_FALSE(is_accepted({word(5, 1, 1), word(3, 1, 1)}));
