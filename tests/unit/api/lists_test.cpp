@@ -166,6 +166,7 @@ TEST_F(ListsTest, elements_have_any_length) {
             << acp_error_message();
         const acp_list_it_t it = acp_begin_list(list);
         const acp_element_t element = acp_dereference_list_it(it);
+        ASSERT_NE(element.ga, ACP_GA_NULL) << acp_error_message();
         EXPECT_EQ(element.size, size);
         EXPECT_EQ(element.ga % 8, 0U) << "aligned to 8";
         if (size != 0) {
