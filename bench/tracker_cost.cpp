@@ -85,7 +85,7 @@ public:
         must(os::commit(file_.get(), 0, count * pages::page_bytes));
         tracker_ = must(dsm::Tracker::start(kind, {tracked_.data(), count}, mapped_));
         service_ = std::make_unique<dsm::FaultService>(dsm::TrackedMemory{tracked_.data(), count},
-                                                       mapped_, source_);
+                                                       mapped_, source_, counters_);
         must(service_->start(*tracker_));
     }
 
@@ -128,6 +128,7 @@ private:
     dsm::MappedPages<> mapped_;
     ReadyPages source_;
     std::unique_ptr<dsm::Tracker> tracker_;
+    dsm::PageFaultCounters counters_;
     std::unique_ptr<dsm::FaultService> service_;
 };
 
