@@ -60,6 +60,7 @@ void PageBarrier::add(PageRange pages) noexcept {
 
 Status PageBarrier::write_back() {
     Status status = own_.tracker.harvest(*this);
+    own_.lent.take(*this);
     if (!status.is_ok()) return status;
     return flusher_.flush({0, parts_.window.page_count()});
 }

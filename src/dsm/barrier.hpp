@@ -3,9 +3,10 @@
 // kernel nor the network: Tracker, Flusher and team::synchronize_with_leaders do them.
 //
 // After a barrier every rank reads what any rank wrote before it. Its steps:
-//   1. every rank   harvests the pages that it wrote into the node's set, and flushes groups of the
-//                   set to the pages' homes. It leaves groups that another rank is flushing to that
-//                   one, whose pass may have missed pages of this rank.   arrival of the node
+//   1. every rank   adds the pages that it wrote to the node's set: those that its tracker harvests,
+//                   and those of LentPages. Flushes groups of the set to the pages' homes. It leaves
+//                   groups that another rank is flushing to that one, whose pass may have missed pages
+//                   of this rank.   arrival of the node
 //   2. the leader   flushes what is left in the set, also of ranks that died. Takes the marks of
 //                   pages homed here (pages/sharers.hpp): each page that is marked for the first time
 //                   gets one notice, whether written or not.
@@ -32,6 +33,7 @@
 
 #include "base/status.hpp"
 #include "dsm/flusher.hpp"
+#include "dsm/lent_pages.hpp"
 #include "dsm/mapped_pages.hpp"
 #include "dsm/node_state.hpp"
 #include "dsm/page_updates.hpp"
@@ -51,6 +53,7 @@ public:
         Tracker& tracker;
         MappedPages<>& mapped;
         PageUpdates& updates;
+        LentPages& lent;
     };
 
     //   flusher  outlives this

@@ -160,6 +160,7 @@ RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory)
       counters_(page_counters(gma.space().segment(), gma.space().slot())),
       mapped_(memory.window().page_count()),
       updates_(memory.window().page_count()),
+      lent_(memory.window().page_count()),
       node_(state_of(memory.window())),
       peers_(gma),
       link_(gma, memory.window()),
@@ -179,7 +180,7 @@ Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
     if (!tracker.is_ok()) return std::move(tracker).failure();
     made->tracker_ = std::move(tracker).value();
     if (Status status = made->service_.start(*made->tracker_); !status.is_ok()) return status;
-    const PageBarrier::RankMapping own{*made->tracker_, made->mapped_, made->updates_};
+    const PageBarrier::RankMapping own{*made->tracker_, made->mapped_, made->updates_, made->lent_};
     made->barrier_ = std::make_unique<PageBarrier>(made->parts(), own, made->flusher_);
     return made;
 }
@@ -244,7 +245,7 @@ Status RankPages::prefetch(PageRange pages) {
 
 Status RankPages::open(PageRange pages, bool is_written) {
     Status status = fetcher_.fetch(pages);
-    if (status.is_ok() && is_written) node_.add_written(pages);
+    if (status.is_ok() && is_written) lent_.add(pages);
     return status;
 }
 

@@ -17,6 +17,7 @@
 #include "dsm/fetcher.hpp"
 #include "dsm/flusher.hpp"
 #include "dsm/home_link.hpp"
+#include "dsm/lent_pages.hpp"
 #include "dsm/mapped_pages.hpp"
 #include "dsm/node_state.hpp"
 #include "dsm/page_counters.hpp"
@@ -78,7 +79,8 @@ public:
         updates_.choose(pages, choice);
     }
 
-    // The plain mapping has the pages; writes to it until the next barrier are sent to their homes.
+    // The plain mapping has the pages; writes to it that end before this rank's next barrier are sent to
+    // their homes.
     // Errors: as PageFetcher::fetch.
     base::Status open(PageRange pages, bool is_written);
 
@@ -99,6 +101,7 @@ private:
     PageCounters& counters_;
     MappedPages<> mapped_;
     PageUpdates updates_;
+    LentPages lent_;
     NodeState<> node_;
     SegmentPeers peers_;
     GmaHomeLink link_;
