@@ -202,11 +202,12 @@ Result<NetworkModel> network_from_text(std::string_view text) {
         if (words.empty()) continue;
         const Complaint wrong =
             words.size() > words_max ? "too many words" : read_statement(model, words);
-        if (!wrong.empty())
+        if (!wrong.empty()) {
             return Status(Code::argument, "line " + std::to_string(line) + ", \"" +
                                               std::string(statement.substr(0, quoted_max)) +
                                               (statement.size() > quoted_max ? "...\": " : "\": ") +
                                               wrong);
+        }
     }
     if (model.nodes == 0) {
         return Status(Code::argument,

@@ -228,9 +228,10 @@ public:
     // All send to the root, which combines.
     bool reduce() {
         std::vector<FarMessage> messages(members_.own() == root_ ? members_.nodes() : 1);
-        if (members_.own() != root_)
+        if (members_.own() != root_) {
             return team_.begin_send(messages[0], root_, values(), bytes_of(what_)) &&
                    team_.settle(messages);
+        }
         for (std::uint32_t node = 0; node < members_.nodes(); ++node) {
             if (node != members_.own_node() && !begin_receive(messages[node], node)) return false;
         }

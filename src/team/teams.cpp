@@ -149,9 +149,10 @@ Result<TeamHandle> Teams::make(const Team& parent,
     std::vector<std::uint32_t> chosen;
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
         const std::string who = "member " + std::to_string(rank);
-        if (all[rank].digest != own.digest)
+        if (all[rank].digest != own.digest) {
             return Status(Code::mismatch,
                           who + " has given another list of ranks than this member");
+        }
         if (all[rank].code != 0) {
             return Status(static_cast<Code>(all[rank].code),
                           who + " has no room in its heap for its part of a team");
