@@ -9,6 +9,7 @@
 
 #include "api/boundary.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "base/format.hpp"
 #include "data/ask.hpp"
 #include "gma/commands.hpp"
@@ -206,6 +207,12 @@ int acp_malloc_many(size_t count, const size_t* sizes, int rank, acp_ga_t* addre
         }
         if (auto status = check_count(count); !status.is_ok())
             return named(call, std::move(status));
+        if (auto status = api::refuse_shared("sizes", sizes, count * sizeof *sizes);
+            !status.is_ok())
+            return named(call, std::move(status));
+        if (auto status = api::refuse_shared("addresses", addresses, count * sizeof *addresses);
+            !status.is_ok())
+            return named(call, std::move(status));
         auto process = process_of(rank);
         if (!process.is_ok()) return named(call, std::move(process).failure());
         if (count == 0) return {};
@@ -222,6 +229,9 @@ int acp_free_many(size_t count, const acp_ga_t* addresses) {
             return named(call, {base::Code::argument, "addresses is NULL"});
         }
         if (auto status = check_count(count); !status.is_ok())
+            return named(call, std::move(status));
+        if (auto status = api::refuse_shared("addresses", addresses, count * sizeof *addresses);
+            !status.is_ok())
             return named(call, std::move(status));
         return named(call, library().allocator->free_many({addresses, count}));
     });

@@ -4,6 +4,7 @@
 // sentence. None hangs, and none raises a signal that the program sees. A call of a header that this
 // file does not name fails.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -125,6 +126,17 @@ void refuse_in_channels_and_segments(Refusals& all) {
     all.expect("acp_lock_pm", acp_lock_pm(pm, at, 8, &first) == -1);
     EXPECT_EQ(acp_close_pm(pm), 0) << acp_error_message();
     all.expect("acp_wait_word", acp_wait_word(at, 8, ACP_WORD_EQUAL, 0, 0) == ACP_ERR_UNSUPPORTED);
+}
+
+// Lists of blocks are read where commands are queued, under a lock that the fault of an absent page
+// would wait for.
+void refuse_in_lists_of_blocks(Refusals& all) {
+    const int other = (acp_rank() + 1) % acp_procs();
+    auto* const there = reinterpret_cast<std::uint64_t*>(all.place());
+    std::array<std::uint64_t, 2> own{8, 8};
+    all.expect("acp_malloc_many", acp_malloc_many(2, there, other, own.data()) == -1);
+    all.expect("acp_malloc_many", acp_malloc_many(2, own.data(), other, there) == -1);
+    all.expect("acp_free_many", acp_free_many(2, there) == -1);
 }
 
 void refuse_in_patterns(Refusals& all) {
@@ -399,6 +411,7 @@ const std::set<std::string> takers = {"acp_put",
 TEST_F(DsmPointersTest, every_other_call_refuses_absent_pages_by_a_sentence) {
     Refusals all(absent());
     refuse_in_channels_and_segments(all);
+    refuse_in_lists_of_blocks(all);
     refuse_in_patterns(all);
     refuse_in_teams(all);
     refuse_in_sequences(all);
