@@ -17,12 +17,11 @@
 #include <vector>
 
 #include "os/clock.hpp"
-#include "os/fault_handler.hpp"
-#include "os/mapping.hpp"
-#include "os/memory_file.hpp"
 #include "os/page_scan.hpp"
 
 #include "rounds.hpp"
+#include "threads_time.hpp"
+#include "watched_pages.hpp"
 
 namespace {
 
@@ -44,68 +43,7 @@ T must(base::Result<T> result) {
     return std::move(result).value();
 }
 
-// Pages of one file, mapped without a watch and watched. A fault maps the page protected, or makes
-// it writable if it is mapped.
-class Pages {
-public:
-    Pages(os::WriteTracking tracking, std::uint64_t count)
-        : page_(os::page_bytes()),
-          bytes_(count * page_),
-          file_(must(os::create_memory_file("acp-bench", bytes_))),
-          plain_(must(os::Mapping::map_shared(file_.get(), bytes_))),
-          watched_(must(os::Mapping::map_shared(file_.get(), bytes_))),
-          faults_(must(os::PageFaults::open(tracking))) {
-        must(os::commit(file_.get(), 0, bytes_));
-        must(faults_.watch(watched_.data(), bytes_));
-        range_ = must(os::FaultRange::create(watched_.data(), bytes_, repair, this));
-    }
-
-    Pages(const Pages&) = delete;
-    Pages& operator=(const Pages&) = delete;
-    ~Pages() = default;
-
-    [[nodiscard]] std::uint64_t page() const { return page_; }
-
-    [[nodiscard]] char* plain(std::uint64_t i) const { return plain_.data() + i * page_; }
-
-    [[nodiscard]] char* watched(std::uint64_t i) const { return watched_.data() + i * page_; }
-
-    // All pages of the watched mapping: absent, protected, or of the plain one: not mapped.
-    void make_absent() {
-        is_mapped_ = false;
-        must(os::PageFaults::unmap_pages(watched(0), bytes_).status());
-    }
-
-    void make_protected() {
-        must(faults_.map_pages(watched(0), bytes_, true).status());
-        must(faults_.protect(watched(0), bytes_).status());
-        is_mapped_ = true;
-    }
-
-    void unmap_plain() const { must(os::PageFaults::unmap_pages(plain(0), bytes_).status()); }
-
-    void map(std::uint64_t i, std::uint64_t count) const {
-        must(faults_.map_pages(watched(i), count * page_, true).status());
-    }
-
-private:
-    static bool repair(void* owner, const os::MemoryFault& fault) noexcept {
-        const auto& self = *static_cast<Pages*>(owner);
-        const auto offset = static_cast<std::uint64_t>(fault.address - self.watched_.data());
-        char* const at = self.watched(offset / self.page_);
-        if (self.is_mapped_) return self.faults_.unprotect(at, self.page_).is_ok();
-        return self.faults_.map_pages(at, self.page_, true).is_ok();
-    }
-
-    std::uint64_t page_;
-    std::uint64_t bytes_;
-    os::FileDescriptor file_;
-    os::Mapping plain_;
-    os::Mapping watched_;
-    os::PageFaults faults_;
-    os::FaultRange range_;
-    bool is_mapped_ = false;  // written between rounds
-};
+using Pages = bench::WatchedPages;
 
 void write_to(char* address) {
     *static_cast<volatile char*>(address) = 1;
@@ -121,22 +59,22 @@ std::vector<Row> rows_of(Pages& async, Pages& sync, std::uint64_t pages) {
     for (const int threads : {1, 2}) {
         const std::string with = threads == 1 ? ", 1 thread" : ", 2 threads";
         rows.push_back({"minor fault of the kernel (F)" + with, [&async, pages, threads] {
-                            async.unmap_plain();
+                            must(async.unmap_plain());
                             return time_of(threads, pages,
                                            [&](std::uint64_t i) { write_to(async.plain(i)); });
                         }});
         rows.push_back({"read fault: SIGBUS, map protected (S)" + with, [&async, pages, threads] {
-                            async.make_absent();
+                            must(async.make_absent());
                             return time_of(threads, pages,
                                            [&](std::uint64_t i) { read_from(async.watched(i)); });
                         }});
         rows.push_back({"first write, async (B)" + with, [&async, pages, threads] {
-                            async.make_protected();
+                            must(async.make_protected());
                             return time_of(threads, pages,
                                            [&](std::uint64_t i) { write_to(async.watched(i)); });
                         }});
         rows.push_back({"first write, sync: SIGBUS, unprotect" + with, [&sync, pages, threads] {
-                            sync.make_protected();
+                            must(sync.make_protected());
                             return time_of(threads, pages,
                                            [&](std::uint64_t i) { write_to(sync.watched(i)); });
                         }});
@@ -144,8 +82,8 @@ std::vector<Row> rows_of(Pages& async, Pages& sync, std::uint64_t pages) {
     for (const std::uint64_t batch : {std::uint64_t{1}, batch_pages}) {
         rows.push_back(
             {"map protected, " + std::to_string(batch) + " a call", [&async, pages, batch] {
-                 async.make_absent();
-                 const auto map = [&](std::uint64_t i) { async.map(i * batch, batch); };
+                 must(async.make_absent());
+                 const auto map = [&](std::uint64_t i) { must(async.map(i * batch, batch)); };
                  return time_of(1, pages / batch, map) / static_cast<double>(batch);
              }});
     }
@@ -157,7 +95,7 @@ Row scan_row(const std::string& name, Pages& pages, std::uint64_t count, std::ui
     return {name, [&pages, count, stride] {
                 static const os::PageScan scan = must(os::PageScan::open());
                 std::array<os::PageRun, 256> runs{};
-                pages.make_protected();
+                must(pages.make_protected());
                 std::uint64_t written = 0;
                 for (std::uint64_t i = 0; stride != 0 && i < count; i += stride) {
                     write_to(pages.watched(i));
@@ -188,9 +126,10 @@ int main(int argc, char** argv) {
         std::printf("not measured: %s\n", support.reason.c_str());
         return 77;
     }
-    Pages async(os::WriteTracking::async, count);
-    Pages sync(os::WriteTracking::sync, count);
-    std::vector<Row> rows = rows_of(async, sync, count);
+    const auto async_pages = must(Pages::open(os::WriteTracking::async, count));
+    const auto sync_pages = must(Pages::open(os::WriteTracking::sync, count));
+    Pages& async = *async_pages;
+    std::vector<Row> rows = rows_of(async, *sync_pages, count);
     rows.push_back(scan_row("scan, all clean, of each page", async, count, 0));
     rows.push_back(scan_row("scan and protect, all written, of each page", async, count, 1));
     rows.push_back(scan_row("scan and protect, 1 of 2 written, of each written", async, count, 2));

@@ -24,6 +24,7 @@
 #include "os/page_faults.hpp"
 
 #include "rounds.hpp"
+#include "threads_time.hpp"
 
 namespace {
 
