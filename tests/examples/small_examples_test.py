@@ -66,6 +66,22 @@ class SmallExamples(harness.ExampleTest):
                 self.assert_succeeds(job)
                 self.assertIn("each bit is as one process computes it", job.out, str(job))
 
+    def test_red_black_has_the_bits_of_one_process_where_two_ranks_write_a_page(self):
+        for ranks, nodes in ((1, 1), (3, 1), (2, 2), (3, 3), (8, 4)):
+            with self.subTest(ranks=ranks, nodes=nodes):
+                job = self.run_job(ranks, "red_black", launcher=("--nodes", str(nodes)))
+                self.assert_succeeds(job)
+                self.assertEqual(job.out, f"{ranks} ranks: after 200 sweeps the mean of 100 x 100 points is 0.160, "
+                                          "and each bit is as one process computes it\n", str(job))
+
+    def test_matrix_product_is_right_in_all_elements(self):
+        for ranks, nodes in ((1, 1), (4, 1), (2, 2), (4, 2), (5, 3)):
+            with self.subTest(ranks=ranks, nodes=nodes):
+                job = self.run_job(ranks, "matrix_product", launcher=("--nodes", str(nodes)))
+                self.assert_succeeds(job)
+                self.assertEqual(job.out, f"{ranks} ranks: the product of two 256 x 256 matrices is right in all "
+                                          "65536 elements\n", str(job))
+
     def test_laplace_refuses_what_is_no_problem(self):
         for arguments in (("-n", 2), ("-s", -1), ("-n",), ("-x", 1)):
             with self.subTest(arguments=arguments):
