@@ -37,6 +37,15 @@ for ranks in 2 4; do measure "collective-$ranks" "$ranks" collective; done
 for ranks in 2 4; do measure "halo-$ranks" "$ranks" halo; done
 "$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" halo --json "$report/halo-nodes.json"
 "$bin/acpbench" halo-plan --json "$report/halo-plan.json"
+echo "== laplace"
+"$bin/acpbench" laplace --json "$report/laplace.json"
+for ranks in 1 2 4; do measure "dsm-$ranks" "$ranks" dsm; done
+for ranks in 2 4; do
+    echo "== dsm and dsm-programs, $ranks nodes"
+    "$bin/acprun" -n "$ranks" --nodes "$ranks" "$bin/acpbench" dsm --json "$report/dsm-nodes-$ranks.json"
+    "$bin/acprun" -n "$ranks" --nodes "$ranks" "$bin/acpbench" dsm-programs --json "$report/dsm-programs-nodes-$ranks.json"
+done
+measure dsm-programs 2 dsm-programs
 measure heap 2 heap
 "$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" heap --json "$report/heap-nodes.json"
 measure map 4 map

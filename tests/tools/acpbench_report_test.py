@@ -181,6 +181,20 @@ class Report(unittest.TestCase):
             self.assertIn(words, text)
         self.assertEqual(page.loads, [])
 
+    def test_figure_5_of_paper_001_and_the_plate_are_drawn(self):
+        made = []
+        for ranks in (1, 2, 4):
+            for case in ("shared pages", "puts by hand"):
+                paper = {2: 1.32, 4: 2.57}.get(ranks)
+                made.append(row(experiment="laplace", case=case, mode="", ranks=ranks, nodes=ranks, extra={"speedup": ranks * 0.8},
+                                paper={"source": "paper 001, figure 5", "value": paper, "unit": "x"} if paper else None))
+        made[0]["picture"] = {"width": 2, "values": [1.0, 0.5, 0.0, 0.25]}
+        page, text, _ = self.page(laplace=file_of(made))
+        self.assertEqual(page.count["svg"], 2)
+        for words in ("A node for each rank (figure 5)", "paper 1.32", "paper 2.57", "2 \u00d7 2 points"):
+            self.assertIn(words, text)
+        self.assertEqual(page.loads, [])
+
     def test_a_file_that_is_no_result_is_named_and_left_out(self):
         _, _, finished = self.page(copy=file_of([row()]), broken='{"rows": 3}')
         self.assertIn("broken.json", finished.stderr)

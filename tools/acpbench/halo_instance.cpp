@@ -13,8 +13,8 @@ exchange::NodeProblem HaloInstance::problem() const {
 }
 
 std::string HaloInstance::name() const {
-    const std::string directions = directions_of(pattern);
-    return has_stairs ? directions + ", engines 1 us apart" : directions;
+    const std::string text = directions_of(pattern);
+    return has_stairs ? text + ", engines 1 us apart" : text;
 }
 
 std::string directions_of(exchange_study::PaperPattern pattern) {

@@ -1,188 +1,111 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks compute their rows of one array
 // and call acp_barrier_dsm after each step; then they touch the rows of their neighbours, which faults
-// fetch, or barriers that have learned them (ACP_UPDATE_LEARN), or acp_prefetch_dsm. Beside it the same by hand: puts of outer rows that overlap the
+// fetch (as in SCASH), or barriers that have learned them (ACP_UPDATE_LEARN), or acp_prefetch_dsm. With OpenMP, each
+// rank also divides its rows among two threads. Beside it the same by hand: puts of outer rows that overlap the
 // computation, and acp_sync. The yardstick is the same loops on private memory, where each rank
 // computes rows of its own without a barrier. All alternate. At the end rank 0 compares the results,
-// bit by bit, with those of one process.
+// bit by bit, with those of one process. Without acprun: jobs of paper 001's table (laplace_jobs.cpp).
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "os/clock.hpp"
+#include "os/cpu.hpp"
 
+#include "cpu_share.hpp"
 #include "experiment.hpp"
+#include "grid_rows.hpp"
 #include "job.hpp"
+#include "laplace_jobs.hpp"
 #include "output.hpp"
+#include "paper.hpp"
+#include "rank_threads.hpp"
 
 namespace acp::bench {
 
 namespace {
 
-// What rank 0 orders.
-enum Kind : std::uint32_t { by_faults = 1, learned, prefetched, by_hand, on_private, alone, close };
-
-constexpr std::size_t kinds = alone;
-
-constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t page_values = page_bytes / sizeof(double);
-
-// The rows of a rank, and one on each side of them.
-struct Part {
-    std::size_t width = 0;
-    std::size_t first = 0;
-    std::size_t last = 0;  // behind its last row
+// What rank 0 orders. A way of write-back that programs hint at would be one more of the first ones.
+enum class LaplaceWay : std::uint32_t {
+    by_faults = 1,
+    learned,
+    prefetched,
+    learned_by_threads,
+    by_hand,
+    on_private,
+    alone,
+    close
 };
 
-Part part_of(std::size_t width, int rank, int ranks) {
-    const auto own = static_cast<std::size_t>(rank);
-    const auto all = static_cast<std::size_t>(ranks);
-    const std::size_t inner = width - 2;
-    return {width, 1 + inner * own / all, 1 + inner * (own + 1) / all};
+constexpr std::size_t laplace_ways = static_cast<std::size_t>(LaplaceWay::alone);
+constexpr LaplaceWay all_ways[] = {LaplaceWay::by_faults,  LaplaceWay::learned,
+                                   LaplaceWay::prefetched, LaplaceWay::learned_by_threads,
+                                   LaplaceWay::by_hand,    LaplaceWay::on_private,
+                                   LaplaceWay::alone};
+constexpr int threads_of_rank = 2;
+
+std::size_t index_of(LaplaceWay way) {
+    return static_cast<std::size_t>(way) - 1;
 }
 
-void heat_edge(double* array, std::size_t width) {
-    for (std::size_t x = 0; x < width; ++x) array[x] = 1 + static_cast<double>(x % 7) / 7;
+bool is_on_shared_pages(LaplaceWay way) {
+    return way <= LaplaceWay::learned_by_threads;
 }
 
-// Stores the mean of the four neighbours.
-void compute_rows(const double* from, double* to, const Part& part) {
-    for (std::size_t y = part.first; y < part.last; ++y) {
-        const double* const row = from + y * part.width;
-        double* const out = to + y * part.width;
-        for (std::size_t x = 1; x + 1 < part.width; ++x)
-            out[x] = 0.25 * (row[x - 1] + row[x + 1] + row[x - part.width] + row[x + part.width]);
-    }
-}
-
-// Afterwards `from` has the newest values. compute() calls meet() after each step.
+// compute_laplace() calls meet() after each step. Afterwards `from` has the newest values.
 template <typename Meet>
-void compute(double*& from, double*& to, const Part& part, int steps, const Meet& meet) {
+void compute_laplace(
+    double*& from, double*& to, const GridRows& rows, int steps, int threads, const Meet& meet) {
     for (int step = 0; step < steps; ++step) {
-        compute_rows(from, to, part);
+        by_threads(rows.first, rows.last, threads, [&](std::size_t begin, std::size_t end) {
+            laplace_loops(from, to, rows.part(begin, end), step);
+        });
         std::swap(from, to);
         meet();
     }
 }
 
-// LAPLACE by hand: a rank's heap has its rows and one row of each neighbour. In each step the rank
-// computes its first and its last row, puts them to its neighbours, and computes the rows between
-// them while the puts are in flight.
-class RowsByHand {
+// The whole array after `steps` steps of one process.
+class LaplaceAlone {
 public:
-    RowsByHand(const Part& part, int rank, int ranks)
-        : whole_(part),
-          width_(part.width),
-          rows_(part.last - part.first + 2),
-          part_{width_, 1, rows_ - 1},
-          upper_(rank - 1),
-          lower_(rank + 1 < ranks ? rank + 1 : -1) {
-        for (Array& array : arrays_) {
-            array.own = acp_malloc(rows_ * width_ * sizeof(double), rank);
-            must(array.own != ACP_GA_NULL);
-            array.values = static_cast<double*>(acp_query_address(array.own));
-            std::fill(array.values, array.values + rows_ * width_, 0.0);
-            if (part.first == 1) heat_edge(array.values, width_);
-            // A neighbour puts its last row above the first one here, and its first row below the last.
-            array.of_ranks.resize(static_cast<std::size_t>(ranks));
-            must(acp_allgather_team(acp_world_team(), &array.own, sizeof array.own,
-                                    array.of_ranks.data()) == 0);
-        }
-        std::uint64_t rows = rows_;
-        rows_of_ranks_.resize(static_cast<std::size_t>(ranks));
-        must(acp_allgather_team(acp_world_team(), &rows, sizeof rows, rows_of_ranks_.data()) == 0);
+    LaplaceAlone(std::size_t width, int steps)
+        : grid_(2 * width * width), from_(grid_.data()), to_(from_ + width * width) {
+        heat_edge(from_, width);
+        heat_edge(to_, width);
+        compute_laplace(from_, to_, rows_of_rank(width, width, 0, 1), steps, 1, [] {});
     }
 
-    RowsByHand(const RowsByHand&) = delete;
-    RowsByHand& operator=(const RowsByHand&) = delete;
-
-    ~RowsByHand() {
-        for (const Array& array : arrays_) acp_free(array.own);
-    }
-
-    void step(int steps) {
-        for (int i = 0; i < steps; ++i) {
-            const Array& from = arrays_[steps_done_ % 2];
-            const Array& to = arrays_[(steps_done_ + 1) % 2];
-            compute_rows(from.values, to.values, {width_, part_.first, part_.first + 1});
-            compute_rows(from.values, to.values, {width_, part_.last - 1, part_.last});
-            const acp_handle_t up = put(to, part_.first, upper_);
-            const acp_handle_t down = put(to, part_.last - 1, lower_);
-            compute_rows(from.values, to.values, {width_, part_.first + 1, part_.last - 1});
-            must(acp_wait(up, -1) == 0 && acp_wait(down, -1) == 0);
-            must(acp_sync() == 0);
-            ++steps_done_;
-        }
-    }
-
-    [[nodiscard]] int steps_done() const { return steps_done_; }
-
-    // Whether the rows of this rank are those of the whole array.
-    [[nodiscard]] bool has(const std::vector<double>& array) const {
-        return std::memcmp(arrays_[steps_done_ % 2].values + width_,
-                           array.data() + whole_.first * width_,
-                           (whole_.last - whole_.first) * width_ * sizeof(double)) == 0;
-    }
+    [[nodiscard]] const double* result() const { return from_; }
 
 private:
-    struct Array {
-        acp_ga_t own = ACP_GA_NULL;
-        double* values = nullptr;
-        std::vector<acp_ga_t> of_ranks;
-    };
-
-    // Puts a row into the outer row of a neighbour; -1: there is none.
-    acp_handle_t put(const Array& array, std::size_t row, int neighbour) const {
-        if (neighbour < 0) return ACP_HANDLE_NULL;
-        const auto rank = static_cast<std::size_t>(neighbour);
-        const std::size_t there = neighbour == upper_ ? rows_of_ranks_[rank] - 1 : 0;
-        return acp_put(array.of_ranks[rank] + there * width_ * sizeof(double),
-                       array.values + row * width_, width_ * sizeof(double), ACP_HANDLE_NULL);
-    }
-
-    Part whole_;  // this rank's rows in the whole array
-    std::size_t width_;
-    std::size_t rows_;  // also those of neighbours
-    Part part_;         // this rank's rows here
-    int upper_;         // -1: there is none
-    int lower_;
-    Array arrays_[2];
-    std::vector<std::uint64_t> rows_of_ranks_;
-    int steps_done_ = 0;
+    PrivateGrid grid_;
+    double* from_;
+    double* to_;
 };
-
-// Returns the whole array after `steps` steps of one process.
-std::vector<double> computed_alone(std::size_t width, int steps) {
-    std::vector<double> one(width * width);
-    std::vector<double> other(width * width);
-    double* from = one.data();
-    double* to = other.data();
-    heat_edge(from, width);
-    heat_edge(to, width);
-    compute(from, to, part_of(width, 0, 1), steps, [] {});
-    return from == one.data() ? std::move(one) : std::move(other);
-}
 
 class Laplace {
 public:
+    // Private arrays lie as shared ones do: with an unused page between them.
     Laplace(Job& job, std::size_t width, int steps)
-        : job_(job), width_(width), steps_(steps), part_(part_of(width, job.rank(), job.ranks())) {
+        : job_(job),
+          width_(width),
+          steps_(steps),
+          rows_(rows_of_rank(width, width, job.rank(), job.ranks())),
+          own_(2 * width * width + unused_values),
+          own_from_(own_.data()),
+          own_to_(own_from_ + width * width + unused_values),
+          by_hand_(rows_, 2, laplace_loops, job.rank(), job.ranks()) {
         const std::size_t bytes = width * width * sizeof(double);
         must(acp_init_dsm(2 * bytes) == 0);
         from_ = static_cast<double*>(acp_alloc_dsm(bytes));
         to_ = static_cast<double*>(acp_alloc_dsm(bytes));
         must(from_ != nullptr && to_ != nullptr);
-        // Private arrays lie as shared ones do: at a page, with an unused page between them.
-        own_.resize(2 * width * width + 2 * page_values);
-        own_from_ = own_.data() + page_values -
-                    reinterpret_cast<std::uintptr_t>(own_.data()) % page_bytes / sizeof(double);
-        own_to_ = own_from_ + width * width + page_values;
         heat_edge(own_from_, width);
         heat_edge(own_to_, width);
         if (job.conducts()) {
@@ -190,7 +113,6 @@ public:
             heat_edge(to_, width);
         }
         must(acp_barrier_dsm() == 0);
-        by_hand_.emplace(part_, job.rank(), job.ranks());
     }
 
     Laplace(const Laplace&) = delete;
@@ -199,16 +121,22 @@ public:
     ~Laplace() { must(acp_finalize_dsm() == 0); }
 
     // All ranks take part, but in `alone` only rank 0 computes, on all rows. Each rank sends its
-    // nanoseconds to rank 0. Two steps before the measured ones make pages present, and caches warm.
-    void run(Kind kind) {
-        if (kind <= prefetched)
-            choose_update(kind == learned ? ACP_UPDATE_LEARN : ACP_UPDATE_NEVER);
-        step(kind, 2);
+    // nanoseconds and its faults to rank 0. Steps before the measured ones make pages present and caches
+    // warm, and let barriers learn.
+    void run(LaplaceWay way) {
+        if (is_on_shared_pages(way))
+            choose_update(way == LaplaceWay::learned || way == LaplaceWay::learned_by_threads
+                              ? ACP_UPDATE_LEARN
+                              : ACP_UPDATE_NEVER);
+        step(way, steps_before);
         sync_all();
-        const std::uint64_t start = os::now_ns();
-        step(kind, steps_);
+        const std::uint64_t faults = count_faults();
+        const CpuShare cpu;
+        step(way, steps_);
         RankResult mine{};
-        mine.values[0] = os::now_ns() - start;
+        mine.values[0] = cpu.elapsed_ns();
+        mine.values[1] = count_faults() - faults;
+        mine.values[2] = cpu.in_thousandths();
         job_.tell(mine);
         sync_all();
     }
@@ -221,28 +149,59 @@ public:
         return static_cast<double>(longest);
     }
 
+    // Rank 0: of all ranks in the last run(), for each step.
+    [[nodiscard]] double faults_per_step() const {
+        std::uint64_t faults = 0;
+        for (int rank = 0; rank < job_.ranks(); ++rank) faults += job_.result(rank).values[1];
+        return static_cast<double>(faults) / steps_;
+    }
+
+    // Rank 0: the least share of a CPU that any rank had in the last run().
+    [[nodiscard]] double cpu_share() const {
+        std::uint64_t least = 1000;
+        for (int rank = 0; rank < job_.ranks(); ++rank)
+            least = std::min(least, job_.result(rank).values[2]);
+        return static_cast<double>(least) / 1000;
+    }
+
     // Rank 0: whether all bits of the shared array, and of its own rows by hand, are those that one
     // process computes.
     [[nodiscard]] bool is_right() const {
-        const std::vector<double> right = computed_alone(width_, steps_done_);
-        return std::memcmp(right.data(), from_, right.size() * sizeof(double)) == 0 &&
-               by_hand_->has(computed_alone(width_, by_hand_->steps_done()));
+        return std::memcmp(LaplaceAlone(width_, steps_done_).result(), from_,
+                           width_ * width_ * sizeof(double)) == 0 &&
+               by_hand_.has(LaplaceAlone(width_, by_hand_.steps_done()).result());
+    }
+
+    // Rank 0: the corner of the shared array that the report draws.
+    [[nodiscard]] Picture picture() const {
+        Picture picture{drawn_points, {}};
+        for (std::size_t y = 0; y < drawn_points; ++y) {
+            for (std::size_t x = 0; x < drawn_points; ++x)
+                picture.values.push_back(std::round(from_[y * width_ + x] * 1e4) / 1e4);
+        }
+        return picture;
     }
 
 private:
-    void step(Kind kind, int steps) {
-        if (kind == by_faults || kind == learned || kind == prefetched) {
-            compute(from_, to_, part_, steps, [&] {
+    inline static constexpr int steps_before = 4;
+    inline static constexpr std::size_t unused_values = 4096 / sizeof(double);
+    inline static constexpr std::size_t drawn_points = 64;
+
+    void step(LaplaceWay way, int steps) {
+        if (is_on_shared_pages(way)) {
+            const int threads = way == LaplaceWay::learned_by_threads ? threads_of_rank : 1;
+            compute_laplace(from_, to_, rows_, steps, threads, [&] {
                 must(acp_barrier_dsm() == 0);
-                if (kind == prefetched) prefetch_neighbours();
+                if (way == LaplaceWay::prefetched) prefetch_neighbours();
             });
             steps_done_ += steps;
-        } else if (kind == by_hand) {
-            by_hand_->step(steps);
-        } else if (kind == on_private) {
-            compute(own_from_, own_to_, part_, steps, [] {});
+        } else if (way == LaplaceWay::by_hand) {
+            by_hand_.run(steps);
+        } else if (way == LaplaceWay::on_private) {
+            compute_laplace(own_from_, own_to_, rows_, steps, 1, [] {});
         } else if (job_.conducts()) {
-            compute(own_from_, own_to_, part_of(width_, 0, 1), steps, [] {});
+            const GridRows all = rows_of_rank(width_, width_, 0, 1);
+            compute_laplace(own_from_, own_to_, all, steps, 1, [] {});
         }
     }
 
@@ -256,101 +215,159 @@ private:
     // The rows of other ranks that the next step reads.
     void prefetch_neighbours() {
         const std::size_t row_bytes = width_ * sizeof(double);
-        must(acp_prefetch_dsm(from_ + (part_.first - 1) * width_, row_bytes) == 0);
-        must(acp_prefetch_dsm(from_ + part_.last * width_, row_bytes) == 0);
+        must(acp_prefetch_dsm(from_ + (rows_.first - 1) * width_, row_bytes) == 0);
+        must(acp_prefetch_dsm(from_ + rows_.last * width_, row_bytes) == 0);
+    }
+
+    [[nodiscard]] static std::uint64_t count_faults() {
+        acp_stats_dsm_t now{};
+        must(acp_query_stats_dsm(&now, sizeof now) == 0);
+        return now.faults;
     }
 
     Job& job_;
     std::size_t width_;
     int steps_;
-    Part part_;
+    GridRows rows_;
     double* from_ = nullptr;
     double* to_ = nullptr;
-    std::vector<double> own_;
-    double* own_from_ = nullptr;
-    double* own_to_ = nullptr;
-    std::optional<RowsByHand> by_hand_;
+    PrivateGrid own_;
+    double* own_from_;
+    double* own_to_;
+    RowsByHand by_hand_;
     int steps_done_ = 0;
 };
 
-// The times of each kind, in microseconds.
-class KindTimes {
+// What rank 0 measures.
+class LaplaceFigures {
 public:
-    void add(Kind kind, double us) { of_kinds_[kind - by_faults].push_back(us); }
+    LaplaceFigures(const Job& job, std::size_t width, int steps)
+        : job_(job), width_(width), steps_(steps) {}
 
-    [[nodiscard]] const std::vector<double>& of(Kind kind) const {
-        return of_kinds_[kind - by_faults];
+    void add(LaplaceWay way, double ns, double faults) {
+        times_us_[index_of(way)].push_back(ns / 1e3);
+        faults_[index_of(way)].push_back(faults);
     }
 
-    [[nodiscard]] double median(Kind kind) const { return summarize(of(kind)).median; }
+    // What ranks had that computed without waiting.
+    void add_cpu_share(double share) { cpu_shares_.push_back(share); }
+
+    [[nodiscard]] bool has(LaplaceWay way) const { return !times_us_[index_of(way)].empty(); }
+
+    [[nodiscard]] Row row(LaplaceWay way, std::string name) const {
+        Row row;
+        row.experiment = "laplace";
+        row.name = std::move(name);
+        row.ranks = job_.ranks();
+        row.nodes = job_.nodes();
+        row.bytes = width_ * width_ * sizeof(double);
+        row.iterations = times(way).size() * static_cast<std::uint64_t>(steps_);
+        row.latency_us = summarize(times(way));
+        row.yardstick = Yardstick{"private memory", median(LaplaceWay::on_private), "us"};
+        row.ratio = ratio_by_rounds(times(way), times(LaplaceWay::on_private));
+        row.extra.emplace_back("cpu_share", median_of(cpu_shares_));
+        row.extra.emplace_back("speedup", ratio_by_rounds(times(LaplaceWay::alone), times(way)));
+        if (way == LaplaceWay::alone || way == LaplaceWay::on_private) return row;
+        row.extra.emplace_back("of_by_hand",
+                               ratio_by_rounds(times(LaplaceWay::by_hand), times(way)));
+        if (is_on_shared_pages(way)) {
+            row.extra.emplace_back("faults_per_step", median_of(faults_[index_of(way)]));
+            const bool is_one_each = row.ranks == row.nodes;
+            if (is_one_each) row.paper = paper_001_speedup(row.nodes);
+        }
+        return row;
+    }
 
 private:
-    std::array<std::vector<double>, kinds> of_kinds_;
+    [[nodiscard]] const std::vector<double>& times(LaplaceWay way) const {
+        return times_us_[index_of(way)];
+    }
+
+    [[nodiscard]] double median(LaplaceWay way) const { return median_of(times(way)); }
+
+    // The median of the rounds' ratios: what disturbs a round disturbs both of its times.
+    [[nodiscard]] static double ratio_by_rounds(const std::vector<double>& of,
+                                                const std::vector<double>& to) {
+        std::vector<double> ratios;
+        for (std::size_t i = 0; i < of.size(); ++i) ratios.push_back(of[i] / to[i]);
+        return median_of(std::move(ratios));
+    }
+
+    const Job& job_;
+    std::size_t width_;
+    int steps_;
+    std::array<std::vector<double>, laplace_ways> times_us_;
+    std::array<std::vector<double>, laplace_ways> faults_;
+    std::vector<double> cpu_shares_;
 };
 
-Row row_of(const Job& job,
-           std::string name,
-           std::size_t width,
-           int steps,
-           const KindTimes& times,
-           Kind kind) {
-    Row row;
-    row.experiment = "laplace";
-    row.name = std::move(name);
-    row.ranks = job.ranks();
-    row.bytes = width * width * sizeof(double);
-    row.iterations = times.of(kind).size() * static_cast<std::uint64_t>(steps);
-    row.latency_us = summarize(times.of(kind));
-    row.yardstick = Yardstick{"private memory", times.median(on_private), "us"};
-    row.ratio = row.latency_us.median / row.yardstick->value;
-    row.extra.emplace_back("speedup", times.median(alone) / row.latency_us.median);
-    row.extra.emplace_back("of_by_hand", times.median(by_hand) / row.latency_us.median);
-    return row;
+// Rank 0 runs all ways in turn.
+LaplaceFigures measure_laplace(Job& job, Laplace& laplace, const LaplaceSize& size, int rounds) {
+    LaplaceFigures figures(job, size.width, size.steps);
+    const bool are_threads_measured = can_run_threads(job.ranks(), threads_of_rank, size.is_quick);
+    Progress progress("laplace", rounds);
+    for (int round = 0; round < rounds; ++round) {
+        double shared_ns = 0;
+        for (const LaplaceWay way : all_ways) {
+            if (way == LaplaceWay::learned_by_threads && !are_threads_measured) continue;
+            job.give(Order{static_cast<std::uint32_t>(way), 0, {}});
+            laplace.run(way);
+            job.join();
+            if (way == LaplaceWay::learned) shared_ns = laplace.longest();
+            if (way == LaplaceWay::on_private) figures.add_cpu_share(laplace.cpu_share());
+            figures.add(way, laplace.longest(), laplace.faults_per_step());
+        }
+        progress.step(show_us(shared_ns / 1e3) + " on shared pages");
+    }
+    return figures;
+}
+
+std::vector<Row> rows_of_ways(const LaplaceFigures& figures) {
+    std::vector<Row> rows = {figures.row(LaplaceWay::by_faults, "shared pages"),
+                             figures.row(LaplaceWay::learned, "shared pages, learned"),
+                             figures.row(LaplaceWay::prefetched, "shared pages, prefetched")};
+    if (figures.has(LaplaceWay::learned_by_threads))
+        rows.push_back(
+            figures.row(LaplaceWay::learned_by_threads, "shared pages, learned, OpenMP"));
+    rows.push_back(figures.row(LaplaceWay::by_hand, "puts by hand"));
+    rows.push_back(figures.row(LaplaceWay::on_private, "without communication"));
+    rows.push_back(figures.row(LaplaceWay::alone, "one process"));
+    return rows;
 }
 
 }  // namespace
 
 int run_laplace(const Call& call) {
     const Options& options = call.options;
+    if (!is_in_job()) return run_laplace_jobs(options);
     Job job(call.argc, call.argv, 1, std::string(call.usage));
-    const std::size_t width = options.is_quick ? 256 : 2048;
-    const int steps = options.is_quick ? 10 : 50;
-    auto laplace = std::make_unique<Laplace>(job, width, steps);
+    const LaplaceSize size = laplace_size(options);
+    if (static_cast<std::size_t>(job.ranks()) > size.width - 2)
+        give_up("laplace: each rank needs a row, and there are " + std::to_string(size.width - 2));
+    auto laplace = std::make_unique<Laplace>(job, size.width, size.steps);
     if (!job.conducts()) {
         job.follow([&](const Order& order) {
-            const auto kind = static_cast<Kind>(order.what);
-            if (kind == close) {
+            const auto way = static_cast<LaplaceWay>(order.what);
+            if (way == LaplaceWay::close) {
                 laplace.reset();
             } else {
-                laplace->run(kind);
+                laplace->run(way);
             }
         });
         return 0;
     }
-    const int rounds = options.slices > 0 ? options.slices : options.is_quick ? 3 : 15;
-    Progress progress("laplace", rounds);
-    KindTimes times;
-    const auto measure = [&](Kind kind) {
-        job.give(Order{kind, 0, {}});
-        laplace->run(kind);
-        job.join();
-        times.add(kind, laplace->longest() / 1e3);
-    };
-    for (int round = 0; round < rounds; ++round) {
-        for (const Kind kind : {by_faults, learned, prefetched, by_hand, on_private, alone})
-            measure(kind);
-        progress.step(show_us(times.of(by_faults).back()) + " on shared pages");
-    }
+    const bool is_crowded = job.ranks() > 4 * os::usable_cpus();
+    const int usual = options.is_quick || is_crowded ? 3 : 15;
+    const LaplaceFigures figures =
+        measure_laplace(job, *laplace, size, options.slices > 0 ? options.slices : usual);
     const bool is_right = laplace->is_right();
-    job.give(Order{close, 0, {}});
+    std::vector<Row> rows = rows_of_ways(figures);
+    rows.front().picture = laplace->picture();
+    job.give(Order{static_cast<std::uint32_t>(LaplaceWay::close), 0, {}});
     laplace.reset();
     if (!is_right) give_up("laplace: the bits are not those that one process computes");
-    const auto row = [&](Kind kind, std::string name) {
-        return row_of(job, std::move(name), width, steps, times, kind);
-    };
-    return finish(options,
-                  {row(by_faults, "shared pages"), row(learned, "shared pages, learned"),
-                   row(prefetched, "shared pages, prefetched"), row(by_hand, "puts by hand")});
+    note_crowd(rows);
+    return finish(options, rows);
 }
 
 }  // namespace acp::bench

@@ -69,6 +69,13 @@ void add_own(cli::App& app, Options& options, std::string_view name) {
         app.add_option("--seconds", options.seconds, "how long all ranks sleep")
             ->check(cli::Range(1, 3600));
     }
+    if (name == "laplace") {
+        app.add_option("-n,--job-ranks", options.job_ranks,
+                       "without acprun: start one job of that many ranks")
+            ->check(cli::Range(1, 128));
+        app.add_option("--nodes", options.job_nodes, "on that many emulated nodes")
+            ->check(cli::Range(1, 128));
+    }
     if (name == "memory" || name == "start" || name == "poll") {
         app.add_option("--ranks", options.rank_counts, "numbers of ranks, such as 1,4,16")
             ->delimiter(',')

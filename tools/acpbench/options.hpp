@@ -27,6 +27,8 @@ struct Options {
     int hogs = 0;                     // sync --hogs
     int late_us = 0;                  // sync --late
     int seconds = 5;                  // idle --seconds
+    int job_ranks = 0;                // laplace -n; 0: the jobs of the paper's table
+    int job_nodes = 1;                // laplace --nodes
     std::vector<int> rank_counts;     // memory, start, poll --ranks
     std::string in = "build/report";  // report --in
     std::string out;                  // report --out; "": index.html in the folder

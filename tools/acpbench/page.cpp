@@ -53,6 +53,7 @@ svg .paper { fill:currentColor; font-size:11px; font-style:italic; paint-order:s
 .yard { color:var(--dim)!important }
 .plans { display:grid; grid-template-columns:repeat(auto-fill,minmax(150px,1fr)); gap:8px; align-content:start; color:var(--ink) }
 .plans svg { font-size:24px }
+.heat { max-width:380px } svg .heat path { stroke:none; fill:var(--c1) }
 table { border-collapse:collapse; font-size:13px; font-variant-numeric:tabular-nums; width:100% }
 caption { text-align:left; font-weight:600; padding:0 0 4px } th { text-align:left; color:var(--dim); font-weight:600 }
 th,td { padding:4px 10px 4px 0; border-bottom:1px solid var(--line); white-space:nowrap } .n { text-align:right } td.w { white-space:normal; min-width:20ch } td.t { white-space:normal; min-width:13ch } .pill { white-space:nowrap } tr.first td { border-top:2px solid var(--axis) } .bold { font-weight:600 }
@@ -175,8 +176,8 @@ std::string again(const std::vector<Header>& headers) {
 }  // namespace
 
 std::string make_page(const std::vector<Header>& headers, const std::vector<Row>& rows) {
-    const std::string body =
-        copy_section(rows) + other_sections(rows) + halo_plan_section(rows) + again(headers);
+    const std::string body = copy_section(rows) + other_sections(rows) + laplace_section(rows) +
+                             halo_plan_section(rows) + again(headers);
     const std::string details = "<section id=\"details\"><h2>How to read the rest</h2>" +
                                 std::string(how_to_read) + "</section>\n";
     return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>ACP: how fast "

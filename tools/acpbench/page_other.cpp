@@ -105,6 +105,17 @@ constexpr Section sections[] = {
      "nodes, \u201call rails\u201d is the longest exchange beside the same by one of them. Ratios "
      "are of times (less is better).",
      Drawn::latency_by_size},
+    {"dsm", "Shared pages",
+     "What a rank waits for: accesses to pages that another node has, prefetches, first writes, "
+     "barriers. "
+     "Beside copies of the same bytes by acp_get, the kernel\u2019s own faults, and acp_sync. On "
+     "one "
+     "node beside private memory. Ratios are of times (less is better).",
+     Drawn::nothing},
+    {"dsm-programs", "Programs on shared pages",
+     "Each with the result that one process computes in private memory, which is the yardstick: "
+     "\u201cspeedup\u201d is one by the ratio. Ratios are of times (less is better).",
+     Drawn::nothing},
     {"heap", "Memory of any rank",
      "Blocks of random sizes, freed in random order while as many live on, beside malloc and free "
      "of "

@@ -37,6 +37,8 @@ constexpr Paper001 messages_and_copies[] = {
     {"rma", "write", 1 << 20, 469, "MB/s", "section 4.3"},
     {"rma", "read", 1 << 20, 185, "MB/s", "section 4.3"},
     {"rma", "read, one at a time", 4096, 101, "MB/s", "firmware PULL"},
+    {"dsm", "fault, peer waiting", 4096, 101, "MB/s", "firmware PULL"},
+    {"dsm", "prefetch of 16 pages", 65536, 328, "MB/s", "hardware PULL"},
 };
 
 struct Paper002 {
@@ -84,6 +86,11 @@ std::optional<PaperFigure> paper_001_at(std::string_view experiment,
         }
     }
     return {};
+}
+
+std::optional<PaperFigure> paper_001_speedup(int nodes) {
+    if (nodes != 2 && nodes != 4) return {};
+    return PaperFigure{"paper 001, figure 5", nodes == 2 ? 1.32 : 2.57, "x"};
 }
 
 std::optional<PaperFigure> paper_002_at(std::string_view call, bool is_remote) {

@@ -33,12 +33,16 @@ struct Paper000 {
                                                       std::string_view mode,
                                                       std::uint64_t bytes);
 
-// The figure of paper 001 for a row of the experiments message (PM messages) and rma; else nothing.
+// The figure of paper 001 for a row of the experiments message (PM messages), rma and dsm; else nothing.
 // Its machine: Pentium III 933 MHz, RHiNET-2. A round trip's half where the row is half a round
 // trip.
 [[nodiscard]] std::optional<PaperFigure> paper_001_at(std::string_view experiment,
                                                       std::string_view name,
                                                       std::uint64_t bytes);
+
+// The speedup of LAPLACE on shared pages over one process that paper 001 states for 2 and 4 nodes, unit "x";
+// else nothing.
+[[nodiscard]] std::optional<PaperFigure> paper_001_speedup(int nodes);
 
 // The mean time of one call that paper 002 states for acp_malloc ("malloc") and acp_free ("free")
 // of 1024 blocks, on the own rank or on another node; else nothing.

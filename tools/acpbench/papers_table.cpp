@@ -11,7 +11,7 @@ namespace acp::bench {
 namespace {
 
 // Three significant digits, so that times of microseconds and rates of gigabytes are read alike.
-std::string three_digits(double value) {
+std::string with_three_digits(double value) {
     return number(value, value < 0.1 ? 4 : value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
@@ -36,11 +36,13 @@ std::string papers_table(const std::vector<Row>& rows) {
     for (const Row& row : rows) {
         if (!row.paper) continue;
         const bool is_time = row.paper->unit == "us";
-        const double ours = is_time ? row.latency_us.median : row.bandwidth_mb_per_s;
+        const double ours = is_time                  ? row.latency_us.median
+                            : row.paper->unit == "x" ? extra_of(row, "speedup")
+                                                     : row.bandwidth_mb_per_s;
         if (ours <= 0 || row.paper->value <= 0) continue;
         const double gain = is_time ? row.paper->value / ours : ours / row.paper->value;
-        table.add_row({what_of(row), three_digits(row.paper->value) + " " + row.paper->unit,
-                       three_digits(ours) + " " + row.paper->unit, three_digits(gain),
+        table.add_row({what_of(row), with_three_digits(row.paper->value) + " " + row.paper->unit,
+                       with_three_digits(ours) + " " + row.paper->unit, with_three_digits(gain),
                        row.paper->source});
         is_empty = false;
     }

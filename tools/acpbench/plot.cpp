@@ -300,6 +300,8 @@ std::string show_value(Axis axis, double value) {
             return in_fitting_unit(value, rate_units);
         case Axis::kib:
             return brief(value) + " KiB";
+        case Axis::ratio:
+            return brief(value);
         case Axis::bytes:
             return base::human_size(static_cast<std::uint64_t>(value));
         case Axis::ranks:

@@ -31,6 +31,7 @@ enum class Axis {
     time,   // us: 1 ns, 10 ns, 1 us ...
     rate,   // MB/s: 1 MB/s ... 1 GB/s
     kib,    // KiB
+    ratio,  // 0.5, 1, 1.5 ...
 };
 
 struct Plot {

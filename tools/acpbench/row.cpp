@@ -56,6 +56,8 @@ Json row_to_json(const Row& row) {
     if (!row.extra.empty()) {
         for (const auto& [name, value] : row.extra) json["extra"][name] = value;
     }
+    if (row.picture)
+        json["picture"] = {{"width", row.picture->width}, {"values", row.picture->values}};
     return json;
 }
 
@@ -94,6 +96,10 @@ Row row_from_json(const Json& json) {
     }
     if (json.contains("extra")) {
         for (const auto& [name, value] : json["extra"].items()) row.extra.emplace_back(name, value);
+    }
+    if (json.contains("picture")) {
+        const Json& it = json["picture"];
+        row.picture = Picture{it.at("width"), it.at("values")};
     }
     return row;
 }

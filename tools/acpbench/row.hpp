@@ -3,6 +3,7 @@
 // report page is drawn. Knows nothing of how it was measured. Any thread; a Row belongs to one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,6 +35,12 @@ struct PaperFigure {
     std::string unit;
 };
 
+// What a row computed, to be drawn: a square of values by rows.
+struct Picture {
+    std::size_t width = 0;
+    std::vector<double> values;
+};
+
 struct Row {
     std::string experiment;  // "copy"
     std::string name;        // the key "case": "remote-to-remote starter"
@@ -50,6 +57,7 @@ struct Row {
     std::optional<double> ratio;
     std::optional<PaperFigure> paper;
     std::vector<std::pair<std::string, double>> extra;  // further figures, the unit in the name
+    std::optional<Picture> picture;
 };
 
 // The further figure of that name; 0 where the row has none.

@@ -1,3 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # acpbench measures and draws the exchanges of a paper, by all schedulers that its plans are compared with.
 target_link_libraries(acpbench PRIVATE acp_exchange_study)
+# The kernel's faults, as the programs of bench/ time them.
+target_include_directories(acpbench PRIVATE "${PROJECT_SOURCE_DIR}/bench")
+# Programs on shared pages divide their loops among threads by OpenMP where the compiler has it: one file of them.
+set(threaded "${PROJECT_SOURCE_DIR}/tools/acpbench/rank_threads.cpp")
+find_package(OpenMP COMPONENTS CXX)
+if(OpenMP_CXX_FOUND)
+    set_source_files_properties("${threaded}" PROPERTIES
+        COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}" COMPILE_DEFINITIONS ACP_BENCH_OPENMP=1)
+    target_link_libraries(acpbench PRIVATE ${OpenMP_CXX_LIBRARIES})
+else()
+    set_source_files_properties("${threaded}" PROPERTIES
+        COMPILE_OPTIONS -Wno-unknown-pragmas COMPILE_DEFINITIONS ACP_BENCH_OPENMP=0)
+endif()
+set_source_files_properties("${threaded}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "number.hpp"
+
 namespace acp::bench {
 
 namespace {
@@ -71,9 +73,17 @@ std::string why_disturbed(const Row& row) {
     if (row.distance == Distance::shared && row.yardstick &&
         row.yardstick->name.ends_with("cache-line round trip"))
         return "the two processes of its yardstick took turns on one core";
+    char text[160];
+    constexpr double least_cpu_share = 0.9;
+    const double share = extra_of(row, "ranks_per_cpu") > 1 ? 0 : extra_of(row, "cpu_share");
+    if (share > 0 && share < least_cpu_share) {
+        std::snprintf(text, sizeof text,
+                      "other programs used the CPUs: a rank that computed had %.0f %% of one",
+                      100 * share);
+        return text;
+    }
     const std::optional<double> ratio = time_ratio(row);
     if (!ratio) return {};
-    char text[160];
     if (const double least = least_credible(row); *ratio < least) {
         std::snprintf(text, sizeof text,
                       "ACP took %.2g of the time of its yardstick, which is a part of it", *ratio);
@@ -120,7 +130,7 @@ std::optional<Target> halo_target_of(const Row& row) {
 // reads beside writes. The ratio is of times below 4 KiB.
 std::optional<Target> message_target_of(const Row& row) {
     constexpr double reads_of_writes = 0.9;
-    constexpr std::uint64_t page_bytes = 4096;
+    constexpr std::uint64_t one_page_bytes = 4096;
     constexpr std::uint64_t mega_bytes = 1 << 20;
     if (row.name == "read" && row.ratio) {
         const double share = is_rate(row.yardstick->unit) ? *row.ratio : 1 / *row.ratio;
@@ -144,8 +154,27 @@ std::optional<Target> message_target_of(const Row& row) {
         return Target{"ratio \u2265 1", *row.ratio >= 1};
     if (row.name != "to and fro" && row.name != "to and fro, PM") return {};
     if (row.bytes == small_bytes) return ratio_at_most(row, 1.3, "1.3");
-    if (row.bytes == page_bytes) return Target{"ratio \u2265 0.8", *row.ratio >= 0.8};
+    if (row.bytes == one_page_bytes) return Target{"ratio \u2265 0.8", *row.ratio >= 0.8};
     return {};
+}
+
+// LAPLACE on shared pages: on a node as fast as without communication, between nodes a share of the speed
+// of puts by hand. Ranks that share a CPU show how the scheduler divides it.
+std::optional<Target> laplace_target_of(const Row& row) {
+    if (extra_of(row, "ranks_per_cpu") > 1) return {};
+    if (row.nodes == 1 && row.name == "shared pages") return ratio_at_most(row, 1 / 0.97, "1.03");
+    if (row.nodes == 1) return {};
+    const double share = extra_of(row, "of_by_hand");
+    if (row.name == "shared pages") return Target{"0.5 of by hand", share >= 0.5};
+    if (row.name == "shared pages, learned") return Target{"0.9 of by hand", share >= 0.9};
+    return {};
+}
+
+// Rows that name their own target: the ratio, or another figure, is at most that.
+std::optional<Target> own_target_of(const Row& row) {
+    const double most = extra_of(row, "at_most");
+    if (most <= 0 || !row.ratio) return {};
+    return Target{"ratio \u2264 " + number(most, 2), *row.ratio <= most};
 }
 
 // What was set out to be reached between nodes, by exchanges and by messages; elsewhere nothing
@@ -153,6 +182,8 @@ std::optional<Target> message_target_of(const Row& row) {
 std::optional<Target> target_of(const Row& row) {
     if (row.experiment == "message" || row.experiment == "rma") return message_target_of(row);
     if (row.experiment == "halo") return halo_target_of(row);
+    if (row.experiment == "laplace") return laplace_target_of(row);
+    if (row.experiment.starts_with("dsm")) return own_target_of(row);
     if (row.experiment == "heap-full" && row.name.starts_with("own rank"))
         return Target{"p99.9 50 \u00b5s of CPU", extra_of(row, "p99.9_cpu_us") <= 50};
     if (row.experiment != "net") return {};
