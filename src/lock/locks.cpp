@@ -3,8 +3,10 @@
 #include "lock/locks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "base/format.hpp"
@@ -48,11 +50,21 @@ LockTaken taken_of(const LockReply& reply) noexcept {
 
 // A thread in the queue of a lock.
 struct Locks::Waiting {
+    Waiting(const LockCall& taker,
+            BorrowedGrantWord& word,
+            bool is_lock_here,
+            BoundRoom room) noexcept
+        : call(taker), grant_word(word), is_here(is_lock_here), wanted(room) {}
+
     LockCall call;
     BorrowedGrantWord& grant_word;  // begun if the lock is on another node
     bool is_here = false;
     LockReply last;  // the latest answer about the lock
     gma::Deadline deadline;
+    BoundRoom wanted;  // the caller's
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): as much as is read is written before
+    std::array<std::byte, operations::lock_bytes_max> came;
+    StepBytes bytes = {{}, wanted.empty() ? BoundRoom() : BoundRoom(came)};
 };
 
 // On the lock's node: the lock is the waiter's, or another waiter must be notified. From another
@@ -69,7 +81,7 @@ public:
         // The thread that sleeps polls twice where it finds the condition true before its sleep: the
         // second poll keeps the answer, which names the waiter to be notified.
         if (must_return()) return gma::LookResult::all;
-        auto reply = locks_.run<operations::PollLock>(waiting_.call, waiting_.call);
+        auto reply = locks_.run<operations::PollLock>(waiting_.call, waiting_.call, waiting_.bytes);
         if (!reply.is_ok()) return gma::LookResult::all;
         waiting_.last = reply.value();
         return must_return() ? gma::LookResult::all : gma::LookResult::nothing;
@@ -124,10 +136,13 @@ LockCall Locks::call_on(GlobalAddress lock) {
 
 // Runs one step of a lock, until other threads let it.
 template <typename Operation>
-Result<LockReply> Locks::run(const typename Operation::Input& input, const LockCall& call) {
+Result<LockReply> Locks::run(const typename Operation::Input& input,
+                             const LockCall& call,
+                             StepBytes& bytes) {
     const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(call.lock));
     for (int i = 0; i < steps_max; ++i) {
-        auto returned = data::RemoteCall<Operation>(gma_, allocator_).run(process, input);
+        auto returned = data::RemoteCall<Operation>(gma_, allocator_)
+                            .run(process, input, bytes.sent, bytes.room);
         if (!returned.is_ok()) {
             Status failure = std::move(returned).failure();
             if (failure.code() != Code::stale && failure.code() != Code::address) return failure;
@@ -136,6 +151,7 @@ Result<LockReply> Locks::run(const typename Operation::Input& input, const LockC
                        name_of(process) + ": it was freed, or no acp_create_lock returned it";
             });
         }
+        bytes.received = returned.value().tail_bytes;
         if (returned.value().output.outcome != LockOutcome::again) return returned.value().output;
     }
     return Status(Code::limit, "other threads change the lock all the time");
@@ -174,12 +190,13 @@ Result<GlobalAddress> Locks::made_by(std::uint32_t process,
 
 Result<LockTaken> Locks::take(GlobalAddress lock,
                               std::int64_t timeout_ns,
-                              const LongWait& tell_long_wait) {
+                              const LongWait& tell_long_wait,
+                              BoundRoom room) {
     auto owner = owner_of(lock);
     if (!owner.is_ok()) return std::move(owner).failure();
     BorrowedGrantWord grant_word(grant_words_);
     const bool is_here = gma_.space().is_on_node(owner.value());
-    Waiting waiting{call_on(lock), grant_word, is_here, {}, {}};
+    Waiting waiting(call_on(lock), grant_word, is_here, room);
     Status no_word;  // why the caller cannot wait for the lock of another node
     if (!is_here && timeout_ns != 0) {
         no_word = grant_word.begin();
@@ -187,14 +204,14 @@ Result<LockTaken> Locks::take(GlobalAddress lock,
     }
     const bool may_wait = timeout_ns != 0 && no_word.is_ok();
     auto reply = run<operations::TakeLock>(
-        {waiting.call, may_wait ? 1U : 0U, grant_word.address(), grant_word.number()},
-        waiting.call);
+        {waiting.call, may_wait ? 1U : 0U, grant_word.address(), grant_word.number()}, waiting.call,
+        waiting.bytes);
     if (!reply.is_ok()) return std::move(reply).failure();
     waiting.last = reply.value();
     switch (waiting.last.outcome) {
         case LockOutcome::taken:
         case LockOutcome::taken_from_dead:
-            return taken_of(waiting.last);
+            return take_bytes(waiting, taken_of(waiting.last));
         case LockOutcome::own:
             return Status(Code::state, "the calling thread holds the lock already");
         case LockOutcome::full:
@@ -227,8 +244,8 @@ Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) 
             slice_ns = std::min(slice_ns, left_ns);
         LockCondition condition(*this, waiting);
         (void)gma_.wait_until(condition, slice_ns, false, &shown);
-        if (waiting.grant_word.is_granted()) return LockTaken{true, waiting.grant_word.has_died()};
-        auto reply = run<operations::PollLock>(waiting.call, waiting.call);
+        if (waiting.grant_word.is_granted()) return take_granted(waiting);
+        auto reply = run<operations::PollLock>(waiting.call, waiting.call, waiting.bytes);
         notify_next(waiting.last);
         if (!reply.is_ok()) {
             // Else the thread would get the lock later, and not know.
@@ -238,7 +255,7 @@ Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) 
         }
         waiting.last = reply.value();
         notify_next(waiting.last);
-        if (has_lock(waiting.last)) return taken_of(waiting.last);
+        if (has_lock(waiting.last)) return take_bytes(waiting, taken_of(waiting.last));
         if (waiting.deadline.is_past()) return leave(waiting);
         const auto waited_ns = static_cast<std::int64_t>(os::now_ns() - began_ns);
         if (!is_told && waited_ns >= long_wait_ns) {
@@ -253,20 +270,68 @@ Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) 
 
 // The waiter gives up.
 Result<LockTaken> Locks::leave(Waiting& waiting) {
-    auto reply = run<operations::LeaveLock>(waiting.call, waiting.call);
+    auto reply = run<operations::LeaveLock>(waiting.call, waiting.call, waiting.bytes);
     if (!reply.is_ok()) return std::move(reply).failure();
     notify_next(reply.value());
-    return taken_of(reply.value());
+    return take_bytes(waiting, taken_of(reply.value()));
 }
 
-Status Locks::release(GlobalAddress lock) {
+// The notification carries the bytes, unless another thread than the one that released the lock sent it.
+Result<LockTaken> Locks::take_granted(Waiting& waiting) {
+    const BoundBytes bytes = waiting.grant_word.bytes();
+    if (!bytes.empty() && !waiting.wanted.empty()) {
+        std::memcpy(waiting.came.data(), bytes.data(), bytes.size());
+        waiting.bytes.received = bytes.size();
+    }
+    return take_bytes(waiting, {true, waiting.grant_word.has_died()});
+}
+
+// The caller has the lock, and its bytes if they came with it.
+Result<LockTaken> Locks::take_bytes(Waiting& waiting, LockTaken taken) {
+    if (!taken.has_lock || waiting.wanted.empty()) return taken;
+    Status status;
+    if (waiting.bytes.received == 0) {
+        auto reply = run<operations::ReadBoundBytes>(waiting.call, waiting.call, waiting.bytes);
+        if (!reply.is_ok()) status = std::move(reply).failure();
+    }
+    const std::size_t came = waiting.bytes.received;
+    if (status.is_ok() && came != waiting.wanted.size()) {
+        status = Status::worded(Code::mismatch, [&] {
+            return base::in_bytes(came) + " are bound to the lock, but this rank has bound " +
+                   std::to_string(waiting.wanted.size());
+        });
+    }
+    if (!status.is_ok()) {
+        (void)release(waiting.call.lock);
+        return status;
+    }
+    std::memcpy(waiting.wanted.data(), waiting.came.data(), came);
+    return taken;
+}
+
+Status Locks::bind(GlobalAddress lock, BoundBytes bytes) {
     auto owner = owner_of(lock);
     if (!owner.is_ok()) return std::move(owner).failure();
     const LockCall call = call_on(lock);
-    auto reply = run<operations::ReleaseLock>(call, call);
+    StepBytes sent{bytes, {}};
+    auto reply = run<operations::BindLock>(call, call, sent);
+    if (!reply.is_ok()) return std::move(reply).failure();
+    if (reply.value().outcome == LockOutcome::released) return {};
+    if (reply.value().outcome == LockOutcome::full)
+        return allocator_.no_room(owner.value(), bytes.size());
+    return {Code::state, "the lock is held by " + name_of(reply.value().holder) +
+                             ": bytes are bound to it when no thread holds it"};
+}
+
+Status Locks::release(GlobalAddress lock, BoundBytes bytes) {
+    auto owner = owner_of(lock);
+    if (!owner.is_ok()) return std::move(owner).failure();
+    const LockCall call = call_on(lock);
+    StepBytes sent{bytes, {}};
+    auto reply = run<operations::ReleaseLock>(call, call, sent);
     if (!reply.is_ok()) return std::move(reply).failure();
     if (reply.value().outcome == LockOutcome::released) {
-        notify_next(reply.value());
+        notify_next(reply.value(), bytes);
         return {};
     }
     const std::uint32_t holder = reply.value().holder;
@@ -280,8 +345,7 @@ Status Locks::release(GlobalAddress lock) {
 Status Locks::free(GlobalAddress lock) {
     auto owner = owner_of(lock);
     if (!owner.is_ok()) return std::move(owner).failure();
-    const LockCall call = call_on(lock);
-    auto reply = run<operations::FreeLock>(call, call);
+    auto reply = run<operations::FreeLock>(call_on(lock));
     if (!reply.is_ok()) return std::move(reply).failure();
     if (reply.value().outcome == LockOutcome::released) return {};
     const std::uint32_t holder = reply.value().holder;
@@ -293,7 +357,8 @@ Status Locks::free(GlobalAddress lock) {
 
 // Notifies the waiter of another node that a step gave the lock to, once. If it is gone, the next
 // waiter finds that.
-void Locks::notify_next(LockReply& reply) {
+//   bytes  that the caller's release has published
+void Locks::notify_next(LockReply& reply, BoundBytes bytes) {
     const std::uint32_t process = std::exchange(reply.next, LockGrant::no_process);
     if (process >= gma_.space().segment().shape().procs) return;
     const operations::LockNotification notification{reply.grant_word, reply.value};
@@ -301,6 +366,10 @@ void Locks::notify_next(LockReply& reply) {
     call.process = process;
     call.operation = local::operation_number<operations::GrantLock>;
     call.arguments = data::wire_of(notification);
+    // The holder that died may have been one after the caller's release, and its own earlier releases
+    // have published other bytes.
+    const bool has_died = reply.value == sync::GrantState::of_grant(reply.value >> 2U, true);
+    if (!has_died) call.tail[0] = bytes;
     (void)data::ask(gma_, call);
 }
 

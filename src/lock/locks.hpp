@@ -4,13 +4,16 @@
 // node, in one round trip on another one. A waiter on the lock's node polls the lock, and sleeps on
 // the bell of its process; a waiter of another node sleeps until the thread that releases the lock
 // sets its grant word, in its own heap, and asks the lock's node only after a death, and every 2 s.
-// So a waiter loses nothing if the thread dies or stops that gave it the lock. One object per epoch.
-// Any thread.
+// So a waiter loses nothing if the thread dies or stops that gave it the lock. Bytes may be bound to
+// a lock: they come with it, in the same answer or in the notification, and go with its release.
+// One object per epoch. Any thread.
 // Reasons: ADR 0041. Tests: tests/unit/lock, tests/lock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "base/status.hpp"
@@ -30,18 +33,27 @@ struct LockTaken {
     bool has_died = false;  // the holder before died and had not released it
 };
 
+// Room for the bytes that are bound to a lock, as many as are bound; empty if the caller knows of none.
+using BoundRoom = std::span<std::byte>;
+using BoundBytes = std::span<const std::byte>;
+
 // Called once, by a thread that has waited for 2 s, with the time and "rank 1 releases lock 0x.. of
 // rank 0".
 using LongWait = std::function<void(std::int64_t waited_ns, const std::string& until)>;
 
-// Runs change(head) on a lock that the calling thread reaches by loads and stores. False: it has not
-// changed the lock, and the caller takes the long way. Calls no function but change().
+// Whether bytes are bound to a lock.
+enum class LockKind : std::uint8_t { plain, bound };
+
+// Runs change(head) on a lock of a kind that the calling thread reaches by loads and stores. False: it
+// has not changed the lock, and the caller takes the long way. Calls no function but change.
 //   line  of the calling thread, free
-template <typename Change>
+template <LockKind kind = LockKind::plain, typename Change>
 [[nodiscard, gnu::always_inline]] inline bool change_at_once(const local::View& view,
                                                              memory::HazardLine& line,
                                                              GlobalAddress lock,
                                                              const Change& change) noexcept {
+    const std::uint64_t mark = kind == LockKind::plain ? operations::mark_of_lock(lock)
+                                                       : operations::mark_of_bound_lock(lock);
     using Head = sync::LockHead<>;
     memory::enter<memory::HazardFence::compiler>(line, lock, lock);
     char* place = nullptr;
@@ -49,8 +61,7 @@ template <typename Change>
     if (lock % alignof(Head) == 0 && view.find_direct(lock, sizeof(Head), place)) [[likely]] {
         auto& head = *reinterpret_cast<Head*>(place);
         // acquire: the lock is made; partner: operations::MakeLock::run
-        is_changed = head.mark.load(std::memory_order_acquire) == operations::mark_of_lock(lock) &&
-                     change(head);
+        is_changed = head.mark.load(std::memory_order_acquire) == mark && change(head);
     }
     memory::leave(line);
     return is_changed;
@@ -70,35 +81,60 @@ public:
     base::Result<GlobalAddress> of_container(GlobalAddress directory, std::uint64_t id);
 
     // Takes a lock.   timeout_ns  0: does not wait; < 0: waits for ever
-    // Errors: stale (no lock, or freed), address, limit (too many waiters), state (the calling
+    //   room  gets the bytes that are bound to the lock, as of the last release
+    // Errors: mismatch (not as many bytes are bound), stale (no lock, or freed), address, limit (too many waiters), state (the calling
     // thread holds it), memory, peer (the lock's node is lost). Then the caller has not the lock.
     base::Result<LockTaken> take(GlobalAddress lock,
                                  std::int64_t timeout_ns,
-                                 const LongWait& tell_long_wait);
+                                 const LongWait& tell_long_wait,
+                                 BoundRoom room = {});
 
     // Releases a lock that the calling thread holds. Errors: stale, address, state (it does not
-    // hold it), peer.
-    base::Status release(GlobalAddress lock);
+    // hold it), peer; argument (not as many bytes are bound).
+    //   bytes  the new ones of a bound lock; without them the old ones stay
+    base::Status release(GlobalAddress lock, BoundBytes bytes = {});
 
     // Frees a lock. Errors: stale, address, state (it is held or awaited), peer.
     base::Status free(GlobalAddress lock);
+
+    // Binds bytes to a lock in place of those that are bound; none if it is empty. While
+    // no thread takes the lock. Errors: stale, address, state (a thread holds it), memory, peer.
+    //   bytes  operations::lock_bytes_max at most
+    base::Status bind(GlobalAddress lock, BoundBytes bytes);
 
 private:
     class LockCondition;
     struct Waiting;
 
+    // The bytes of a step: those that follow its request, and room for those that follow its answer.
+    struct StepBytes {
+        BoundBytes sent;
+        BoundRoom room;
+        std::size_t received = 0;
+    };
+
     template <typename Operation>
     base::Result<operations::LockReply> run(const typename Operation::Input& input,
-                                            const operations::LockCall& call);
+                                            const operations::LockCall& call,
+                                            StepBytes& bytes);
+
+    template <typename Operation>
+    base::Result<operations::LockReply> run(const operations::LockCall& call) {
+        StepBytes none;
+        return run<Operation>(call, call, none);
+    }
+
     template <typename Operation>
     base::Result<GlobalAddress> made_by(std::uint32_t process,
                                         const typename Operation::Input& request);
     [[nodiscard]] std::uint64_t places_of_new() const noexcept;
     base::Result<LockTaken> wait(Waiting& waiting, const LongWait& tell_long_wait);
     base::Result<LockTaken> leave(Waiting& waiting);
+    base::Result<LockTaken> take_granted(Waiting& waiting);
+    base::Result<LockTaken> take_bytes(Waiting& waiting, LockTaken taken);
     base::Result<std::uint32_t> owner_of(GlobalAddress lock) const;
     [[nodiscard]] operations::LockCall call_on(GlobalAddress lock);
-    void notify_next(operations::LockReply& reply);
+    void notify_next(operations::LockReply& reply, BoundBytes bytes = {});
     [[nodiscard]] bool is_gone(std::uint32_t process) const noexcept;
     [[nodiscard]] std::string name_of(std::uint32_t process) const;
 

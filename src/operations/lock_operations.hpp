@@ -4,8 +4,11 @@
 // lock is taken in one round trip. The lock is sync::QueuedLock in a separate block of the heap.
 // An operation that gives the lock to a waiter of this node rings that process's bell; for a waiter
 // of another node the caller gets the address of its grant word, which the caller sets (GrantLock).
+// Bytes may be bound to a lock, in a record of their own (sync/lock_bytes.hpp): the operation that
+// gives the caller the lock returns them, and the one that releases it publishes new ones. A bound
+// lock begins with another mark, so that the inline path leaves it to the operations.
 // Any thread.
-// Tests: tests/unit/sync/queued_lock_test.cpp, tests/unit/operations/grant_lock_test.cpp, tests/lock.
+// Tests: tests/unit/sync/queued_lock_test.cpp, tests/unit/operations/grant_lock_test.cpp, tests/unit/lock/bound_locks_test.cpp, tests/lock.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,11 @@ namespace acp::operations {
 [[nodiscard]] constexpr std::uint64_t mark_of_lock(std::uint64_t address) noexcept {
     constexpr std::uint64_t mark_of_locks = 0x6b636f6c'20504341;  // "ACP lock"
     return mark_of_locks ^ address;
+}
+
+// That of a lock to which bytes are bound.
+[[nodiscard]] constexpr std::uint64_t mark_of_bound_lock(std::uint64_t address) noexcept {
+    return ~mark_of_lock(address);
 }
 
 // The answer of an operation on a lock.
@@ -54,10 +62,19 @@ struct LockTake {
     std::uint64_t grant_number = 0;  // sync::GrantWord::begin
 };
 
+// The most bytes that are bound to a lock: they travel in one operation.
+inline constexpr std::uint32_t lock_bytes_max = local::tail_most<LockReply>;
+
+static_assert(lock_bytes_max <= local::tail_most<LockCall>);
+
 // The base of operations on a lock. Codes of a run: address (no place for a lock), stale (there is
 // none).
-template <typename InputType>
-struct LockOperation : local::OperationTypes<allocator::OwnedHeap, InputType, LockReply> {
+template <typename InputType, std::uint32_t tail_bytes = 0, std::uint32_t result_tail_bytes = 0>
+struct LockOperation : local::OperationTypes<allocator::OwnedHeap,
+                                             InputType,
+                                             LockReply,
+                                             tail_bytes,
+                                             result_tail_bytes> {
     static base::Code check(const local::OperationCall<InputType>& call,
                             const local::OwnerShape& shape) noexcept;
     static std::string places_of(const InputType& input);
@@ -92,44 +109,63 @@ struct LockOfContainer
     static std::string places_of(const Input& input);
 };
 
-// Takes the lock, or joins its queue.
-struct TakeLock : LockOperation<LockTake> {
+// Takes the lock, or joins its queue. The bytes bound to the lock follow the answer of this
+// operation and the next two, if the caller has the lock.
+struct TakeLock : LockOperation<LockTake, 0, lock_bytes_max> {
     static constexpr local::OperationName name{"lock.take", "taking a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 // Says whether a waiter has the lock, and completes what dead processes have begun.
-struct PollLock : LockOperation<LockCall> {
+struct PollLock : LockOperation<LockCall, 0, lock_bytes_max> {
     static constexpr local::OperationName name{"lock.poll", "waiting for a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 // Takes a waiter out of the queue.
-struct LeaveLock : LockOperation<LockCall> {
+struct LeaveLock : LockOperation<LockCall, 0, lock_bytes_max> {
     static constexpr local::OperationName name{"lock.leave", "giving up a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
-struct ReleaseLock : LockOperation<LockCall> {
+// The tail is the new bytes of a bound lock; without one they stay. Code argument: not as many bytes
+// are bound.
+struct ReleaseLock : LockOperation<LockCall, lock_bytes_max> {
     static constexpr local::OperationName name{"lock.release", "releasing a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
-// Frees a lock. Outcome held: it is held or awaited.
+// Binds bytes to a lock that no thread uses, in place of those that are bound: the tail. Without a
+// tail none are bound. Outcomes: released (done), held, full (no room).
+struct BindLock : LockOperation<LockCall, lock_bytes_max> {
+    static constexpr local::OperationName name{"lock.bind", "binding bytes to a lock"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// The bytes bound to a lock follow the answer. The caller excludes that a holder publishes others.
+struct ReadBoundBytes : LockOperation<LockCall, 0, lock_bytes_max> {
+    static constexpr local::OperationName name{"lock.read", "reading the bytes of a lock"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// Frees a lock, and the record of its bytes. Outcome held: it is held or awaited.
 struct FreeLock : LockOperation<LockCall> {
     static constexpr local::OperationName name{"lock.free", "freeing a lock"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 struct LockNotification {
-    std::uint64_t grant_word = 0;  // address, a multiple of 8
-    std::uint64_t value = 0;       // sync::GrantState::of_grant
+    std::uint64_t grant_word =
+        0;                    // address, a multiple of 8; with a tail that of a sync::GrantRoom
+    std::uint64_t value = 0;  // sync::GrantState::of_grant
 };
 
 // Tells a waiter of another node that the lock is its, and wakes it. Does nothing if the waiter
-// knows already, or has begun another wait. Codes of a run: alignment, and those of
-// OperationContext::find.
-struct GrantLock : local::OperationTypes<local::AddressedMemory, LockNotification, local::Nothing> {
+// knows already, or has begun another wait. The tail is the bytes bound to the lock. Codes of a run:
+// alignment, and those of OperationContext::find.
+struct GrantLock
+    : local::
+          OperationTypes<local::AddressedMemory, LockNotification, local::Nothing, lock_bytes_max> {
     static constexpr local::OperationName name{"lock.grant", "notifying a waiter of its lock"};
     static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
@@ -141,6 +177,8 @@ inline constexpr const auto& lock_operations = local::rows_of<MakeLock,
                                                               PollLock,
                                                               LeaveLock,
                                                               ReleaseLock,
+                                                              BindLock,
+                                                              ReadBoundBytes,
                                                               FreeLock,
                                                               GrantLock,
                                                               LockOfContainer>;

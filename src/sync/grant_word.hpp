@@ -5,6 +5,10 @@
 // come when its wait is over and the thread waits again: it changes nothing then. The word counts
 // the waits itself, so its memory is never used for anything else. One thread at a time waits; any
 // thread grants. Zeros are a word of which no wait has begun. Reasons: ADR 0041.
+//
+// A grant may carry bytes, for the room behind the word (GrantRoom). Its thread claims the room first,
+// so two grants never write it at once, and no later wait begins in a word whose room a stopped or
+// dead thread may still write: begin() refuses it.
 // Tests: tests/unit/sync/far_waiter_test.cpp, under the seeded scheduler.
 #pragma once
 
@@ -18,6 +22,7 @@ struct GrantState {
     static constexpr std::uint64_t awaited = 0;
     static constexpr std::uint64_t granted = 1;
     static constexpr std::uint64_t granted_by_death = 2;  // the holder before died
+    static constexpr std::uint64_t receiving = 3;         // a thread writes the bytes of its grant
 
     // Returns the value of a word whose wait was granted.
     [[nodiscard]] static constexpr std::uint64_t of_grant(std::uint64_t number,
@@ -42,13 +47,19 @@ class GrantWord {
 public:
     explicit GrantWord(Atomic<std::uint64_t>& word) noexcept : word_(word) {}
 
-    // Begins the next wait, and returns its number, which is not 0.
-    std::uint64_t begin() noexcept {
-        // relaxed: only a grant of an earlier wait comes in between, and is overwritten
-        const std::uint64_t number = (word_.load(std::memory_order_relaxed) >> 2U) + 1;
-        // release: partner is the grant that finds it
-        word_.store(number << 2U, std::memory_order_release);
-        return number;
+    // Begins the next wait, and returns its number. Returns 0, and begins none, while a thread writes the
+    // bytes of an earlier grant; a thread that was killed or stopped there writes for ever.
+    [[nodiscard]] std::uint64_t begin() noexcept {
+        std::uint64_t before = word_.load(std::memory_order_relaxed);
+        for (;;) {
+            if ((before & 3U) == GrantState::receiving) return 0;
+            const std::uint64_t number = (before >> 2U) + 1;
+            // Fails if a grant of an earlier wait comes in between. release: partner is the grant
+            // that finds the number. acquire: the bytes of the earlier grant are written
+            if (word_.compare_exchange_strong(before, number << 2U, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed))
+                return number;
+        }
     }
 
     // Whether the wait that began last is granted.
@@ -64,14 +75,37 @@ public:
 
     // Grants one wait.   value  GrantState::of_grant
     // False: that wait is granted already, or another one has begun.
-    bool grant(std::uint64_t value) noexcept {
-        std::uint64_t before = GrantState::before(value);
-        return word_.compare_exchange_strong(before, value, std::memory_order_seq_cst,
-                                             std::memory_order_relaxed);
+    bool grant(std::uint64_t value) noexcept { return change(GrantState::before(value), value); }
+
+    // Grants one wait with bytes: write() is called if the wait is to be granted, and stores them.
+    // Returns as grant().
+    template <typename Write>
+    bool grant_with(std::uint64_t value, const Write& write) noexcept {
+        const std::uint64_t claimed = GrantState::before(value) | GrantState::receiving;
+        if (!change(GrantState::before(value), claimed)) return false;
+        write();
+        return change(claimed, value);
     }
 
 private:
+    // seq_cst: before the bell; partner: is_granted()
+    bool change(std::uint64_t from, std::uint64_t into) noexcept {
+        return word_.compare_exchange_strong(from, into, std::memory_order_seq_cst,
+                                             std::memory_order_relaxed);
+    }
+
     Atomic<std::uint64_t>& word_;
 };
+
+// The memory of a grant word.
+struct alignas(64) GrantRoom {
+    std::atomic<std::uint64_t> word{0};
+    // The wait whose grant wrote the bytes, and how many. Writers: the threads that claimed the room
+    std::uint64_t number = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t reserved[5] = {};
+};
+
+static_assert(sizeof(GrantRoom) == 64);
 
 }  // namespace acp::sync

@@ -78,7 +78,10 @@ struct alignas(64) LockHead {
     // holder, ticket of the first waiter, and number of waiters. Writers: all
     Atomic<std::uint64_t> state{0};
     Atomic<std::uint64_t> places{0};  // a power of two; writer: the maker
-    std::uint64_t reserved[5] = {};
+    // Distance to the record of the bytes that are bound to the lock (sync/lock_bytes.hpp), modulo 2^64;
+    // 0: there is none. Writers: the threads that bind and unbind, while the lock is free
+    Atomic<std::uint64_t> record{0};
+    std::uint64_t reserved[4] = {};
 };
 
 static_assert(sizeof(LockHead<>) == 64 && sizeof(LockPlace<>) == 24);

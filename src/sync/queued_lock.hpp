@@ -139,23 +139,38 @@ public:
         return poll(me, ticket, is_gone);
     }
 
+    // Whether the calling thread holds the lock.
+    [[nodiscard]] static bool is_held_by(const LockHead<Atomic>& head,
+                                         const LockParty& me) noexcept {
+        // relaxed: as in release()
+        return is_of(LockState(head.state.load(std::memory_order_relaxed)), me);
+    }
+
     // Releases the lock: released, not_holder, freed or again. The next waiter, if any, holds it
     // then. With not_holder no place of the queue is the calling thread's.
-    template <typename IsGone>
-    [[nodiscard]] LockAnswer release(const LockParty& me, const IsGone& is_gone) noexcept {
+    //   publish  called once the calling thread is known to hold the lock, before another one gets it
+    template <typename IsGone, typename Publish>
+    [[nodiscard]] LockAnswer release(const LockParty& me,
+                                     const IsGone& is_gone,
+                                     const Publish& publish) noexcept {
         LockAnswer answer;
         for (std::uint32_t i = 0; i < steps_max; ++i) {
             // relaxed: the calling thread has stored or acquired the word that names it
             const LockState state(state_.load(std::memory_order_relaxed));
             answer.holder = state.holder();
             if (state.is_freed()) return told(answer, LockOutcome::freed);
-            const bool is_of_other = state.thread != me.thread &&
-                                     state.thread != lock_thread_shared &&
-                                     me.thread != lock_thread_shared;
-            if (state.holder() == me.process && !is_of_other) return pass_on(answer, is_gone);
+            if (is_of(state, me)) {
+                publish();
+                return pass_on(answer, is_gone);
+            }
             if (!withdraw(state, me, is_gone)) return told(answer, LockOutcome::not_holder);
         }
         return answer;
+    }
+
+    template <typename IsGone>
+    [[nodiscard]] LockAnswer release(const LockParty& me, const IsGone& is_gone) noexcept {
+        return release(me, is_gone, [] {});
     }
 
     // Ends the lock, so that each later call answers freed. False: it is held, or a thread waits
@@ -182,6 +197,13 @@ private:
     [[nodiscard]] static LockAnswer told(LockAnswer& answer, LockOutcome outcome) noexcept {
         answer.outcome = outcome;
         return answer;
+    }
+
+    // Threads that share a number pass for each other.
+    [[nodiscard]] static bool is_of(const LockState& state, const LockParty& me) noexcept {
+        const bool is_of_other = state.thread != me.thread && state.thread != lock_thread_shared &&
+                                 me.thread != lock_thread_shared;
+        return state.holder() == me.process && !is_of_other;
     }
 
     [[nodiscard]] static LockOutcome taken_if(bool has_died) noexcept {

@@ -52,6 +52,9 @@ void HostileScene::fill_locks(std::uint32_t process, HeapContent& content) {
     for (std::uint64_t& lock : content.locks) {
         ask(process, number_of<MakeLock>, bytes_of(LockToMake{64}));
         lock = told<MadeLock>().lock;
+        ask(process, number_of<BindLock>,
+            joined(bytes_of(LockCall{lock, 1, 3, 0, 0}), std::string(bound_bytes, 'b')));
+        EXPECT_EQ(told<LockReply>().outcome, sync::LockOutcome::released);
     }
     ask(process, number_of<TakeLock>, bytes_of(LockTake{{content.locks[0], 1, 3, 0, 0}, 0, 0, 0}));
     ask(process, number_of<TakeLock>, bytes_of(LockTake{{content.locks[0], 2, 4, 5, 0}, 1, 0, 0}));
@@ -271,6 +274,9 @@ void HostileScene::add_lock_requests(std::vector<Request>& all) const {
         {number_of<PollLock>, bytes_of(waiter)},
         {number_of<LeaveLock>, bytes_of(waiter)},
         {number_of<ReleaseLock>, bytes_of(holder)},
+        {number_of<ReleaseLock>, joined(bytes_of(holder), std::string(bound_bytes, 'c'))},
+        {number_of<BindLock>, joined(bytes_of(LockCall{held.locks[1], 0, 6, 0, 0}), "abc")},
+        {number_of<ReadBoundBytes>, bytes_of(waiter)},
         {number_of<FreeLock>, bytes_of(LockCall{held.locks[1], 0, 6, 0, 0})},
     };
     all.insert(all.end(), requests.begin(), requests.end());
@@ -314,6 +320,10 @@ void HostileScene::add_put_requests(std::vector<Request>& all) const {
         {leased_put_number, joined(bytes_of(put), "content")},
         {number_of<GrantLock>,
          bytes_of(LockNotification{starter + 8'192 + 1'024, sync::GrantState::of_grant(1, false)})},
+        {number_of<GrantLock>,
+         joined(bytes_of(LockNotification{starter + 8'192 + 2'048,
+                                          sync::GrantState::of_grant(1, false)}),
+                "content")},
     };
     all.insert(all.end(), requests.begin(), requests.end());
 }

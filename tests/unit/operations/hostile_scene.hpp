@@ -43,6 +43,9 @@ template <typename... Values>
     return bytes;
 }
 
+// Bound to each lock.
+inline constexpr std::uint64_t bound_bytes = 40;
+
 struct Request {
     std::uint32_t number = 0;
     Bytes bytes;
