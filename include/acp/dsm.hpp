@@ -25,6 +25,7 @@
 
 #include <acp/dsm.h>
 #include <acp/error.h>
+#include <acp/lock.h>
 
 namespace acp::dsm {
 
@@ -112,6 +113,48 @@ void set_update(const T* first, std::size_t count, update choice) {
     if (acp_set_update_dsm(first, detail::bytes_of<T>(count), static_cast<int>(choice)) != 0)
         throw error();
 }
+
+// A lock to which elements of shared pages are bound (acp_bind_dsm): they travel with it. Its destructor
+// binds none to it, and leaves the lock; the pages live longer.
+class bound_lock {
+public:
+    //   lock  acp_create_lock; the same on all ranks
+    template <typename T>
+    bound_lock(acp_lock_t lock, T* first, std::size_t count) : lock_(lock) {
+        if (acp_bind_dsm(lock, first, detail::bytes_of<T>(count)) != 0) throw error();
+    }
+
+    ~bound_lock() { (void)acp_bind_dsm(lock_, nullptr, 0); }
+
+    bound_lock(const bound_lock&) = delete;
+    bound_lock& operator=(const bound_lock&) = delete;
+
+    [[nodiscard]] acp_lock_t lock() const noexcept { return lock_; }
+
+private:
+    acp_lock_t lock_;
+};
+
+// The calling thread holds the lock, from construction to destruction: the elements that are bound to
+// it are as of the last release. Not collective; waits for other holders.
+class holding {
+public:
+    explicit holding(const bound_lock& bound) : lock_(bound.lock()), taken_(acp_lock(lock_)) {
+        if (taken_ < 0) throw error();
+    }
+
+    ~holding() { (void)acp_unlock(lock_); }
+
+    holding(const holding&) = delete;
+    holding& operator=(const holding&) = delete;
+
+    // Whether the holder before died; its writes are lost.
+    [[nodiscard]] bool has_died() const noexcept { return taken_ == 1; }
+
+private:
+    acp_lock_t lock_;
+    int taken_;
+};
 
 // Whether objects of the type may lie in shared pages: their bytes mean the same on every rank, and
 // zero bytes are a valid object. Pointers into shared pages are such objects. The compiler cannot

@@ -4,6 +4,7 @@
  * instruction on shared memory each, on another node in one round trip. Waiting threads get the
  * lock in the order in which they came, and sleep. When a rank dies that holds a lock, the next
  * thread gets the lock, and its call returns 1. When a waiting rank dies, the others wait on without it.
+ * acp_bind_dsm (acp/dsm.h) binds bytes of shared pages to a lock, which then travel with it.
  *
  * Calls return -1 after a failure, and set acp_errno(): ACP_ERR_STALE (the lock was freed),
  * ACP_ERR_ADDRESS (an address of no heap), ACP_ERR_PEER (the node of the lock is lost),
@@ -28,19 +29,19 @@ typedef struct {
     acp_ga_t ga;
 } acp_lock_t;
 
-/* Makes a free lock in the heap of a rank: 64 bytes, and 16 for each rank of the job and for at
+/* Makes a free lock in the heap of a rank: 64 bytes, and 24 for each rank of the job and for at
  * least 32 more waiting threads.   rank  0 .. acp_procs()-1
  * Returns ACP_GA_NULL in `ga` after a failure: ACP_ERR_ARGUMENT (rank), ACP_ERR_MEMORY. Blocks for
  * one round trip if the rank is on another node. */
 ACP_API acp_lock_t acp_create_lock(int rank);
 
 /* Frees a lock. Returns 0, or -1 and changes nothing: ACP_ERR_STATE while a thread holds the lock
- * or waits for it (a holder that died does not count). */
+ * or waits for it (a holder that died does not count), or bytes are bound to it. */
 ACP_API int acp_free_lock(acp_lock_t lock);
 
 /* Takes a lock; waits as long as other threads have it. Returns 0, or 1 if the holder before died
  * and had not released it: then the caller holds the lock too, and the memory that the lock guards
- * is as that holder left it. -1: ACP_ERR_STATE (the calling thread holds it), ACP_ERR_LIMIT (as
+ * is as that holder left it, except that bytes bound to the lock are as of the last release. -1: ACP_ERR_STATE (the calling thread holds it), ACP_ERR_LIMIT (as
  * many threads wait as the lock has places). What earlier holders wrote before acp_unlock, by
  * stores to shared memory of their node or by commands that had completed, is visible to the
  * caller. Signal handlers do not end the wait. */

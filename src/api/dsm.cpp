@@ -2,8 +2,10 @@
 // <acp/dsm.h>.
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -14,6 +16,8 @@
 
 #include <acp/dsm.h>
 
+#include "operations/lock_operations.hpp"
+
 namespace {
 
 using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
@@ -23,6 +27,7 @@ using base::Code;
 using base::Result;
 using base::Status;
 using dsm::SharedPages;
+static_assert(ACP_BIND_BYTES_MAX == operations::lock_bytes_max);
 static_assert(ACP_UPDATE_ALWAYS - ACP_UPDATE_LEARN == static_cast<int>(dsm::UpdateChoice::always));
 static_assert(ACP_UPDATE_NEVER - ACP_UPDATE_LEARN == static_cast<int>(dsm::UpdateChoice::never));
 
@@ -44,8 +49,12 @@ Status open_pages(std::size_t size) {
         return {Code::argument, "the size is " + base::in_bytes(size) + ", of 1 to " +
                                     base::in_bytes(SharedPages::bytes_max)};
     }
-    auto opened = SharedPages::open(
-        {*here.gma, *here.allocator, *here.teams, here.config.page_fault_way}, size);
+    auto opened =
+        SharedPages::open({*here.gma, *here.allocator, *here.teams, here.config.page_fault_way,
+                           [](acp_ga_t lock, std::span<const std::byte> bytes) {
+                               return library().locks->bind(lock, bytes);
+                           }},
+                          size);
     if (!opened.is_ok()) return std::move(opened).failure();
     here.shared_pages = std::move(opened).value();
     api::begin_shared_range(here.shared_pages->window());
@@ -175,6 +184,12 @@ int acp_query_home_dsm(const void* address) {
         });
         if (!home.is_ok()) return api::in_call(call, std::move(home).failure());
         return static_cast<int>(home.value());
+    });
+}
+
+int acp_bind_dsm(acp_lock_t lock, const void* address, size_t size) {
+    return api::run_team_call("acp_bind_dsm", [&] {
+        return with_pages([&](SharedPages& pages) { return pages.bind(lock.ga, address, size); });
     });
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/lock.h>.
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -10,6 +13,7 @@
 #include "api/library.hpp"
 #include "gma/commands.hpp"
 #include "memory/hazard.hpp"
+#include "sync/lock_bytes.hpp"
 #include "sync/queued_lock.hpp"
 
 #include <acp/lock.h>
@@ -37,6 +41,26 @@ Status named(const char* call, acp_lock_t lock, Status failure) {
                                      gma::by_rank(library().member->rank()));
 }
 
+// The bytes of shared pages that are bound to a lock; nullptr: none.
+dsm::BoundRange* bound_to(acp_lock_t lock) noexcept {
+    dsm::SharedPages* const pages = library().shared_pages.get();
+    return pages == nullptr ? nullptr : pages->bound_to(lock.ga);
+}
+
+// Room for them, on the stack.
+class BoundRoom {
+public:
+    explicit BoundRoom(const dsm::BoundRange* range) noexcept
+        : bytes_(room_.data(), range == nullptr ? 0 : range->bytes) {}
+
+    [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+
+private:
+    std::array<std::byte, operations::lock_bytes_max>
+        room_;  // NOLINT: as much as is used is written
+    std::span<std::byte> bytes_;
+};
+
 // The calling thread, by its hazard line.
 sync::LockParty party_of(const memory::HazardLine& line) noexcept {
     const api::Library& here = library();
@@ -55,12 +79,55 @@ sync::LockParty party_of(const memory::HazardLine& line) noexcept {
     return is_taken;
 }
 
+// Does so for a lock with bytes.
+bool take_bound_at_once(acp_lock_t lock,
+                        const dsm::BoundRange& range,
+                        const BoundRoom& room) noexcept {
+    memory::HazardLine* const line = api::inline_line;
+    const auto take = [&](auto& head) {
+        const auto record = sync::LockBytes<>::of(head, range.bytes);
+        if (!record || !sync::QueuedLock<>::take_if_free(head, party_of(*line))) return false;
+        record->read(room.bytes());
+        return true;
+    };
+    return api::is_free(line) &&
+           lock::change_at_once<lock::LockKind::bound>(api::fast_path.view, *line, lock.ga, take);
+}
+
+// Publishes the bytes and releases the lock, if no thread waits for it.
+bool release_bound_at_once(acp_lock_t lock,
+                           const dsm::BoundRange& range,
+                           const BoundRoom& room) noexcept {
+    memory::HazardLine* const line = api::inline_line;
+    const auto release = [&](auto& head) {
+        const sync::LockParty me = party_of(*line);
+        const auto record = sync::LockBytes<>::of(head, range.bytes);
+        if (!record || !sync::QueuedLock<>::is_held_by(head, me)) return false;
+        record->publish(room.bytes());
+        return sync::QueuedLock<>::release_if_alone(head, me);
+    };
+    return api::is_free(line) && lock::change_at_once<lock::LockKind::bound>(
+                                     api::fast_path.view, *line, lock.ga, release);
+}
+
 [[gnu::noinline]] int take(const char* call, acp_lock_t lock, std::int64_t timeout_ns) noexcept {
     return api::run<Gravity::misuse_ends>(call, -1, [&]() -> Result<int> {
         if (api::inline_line == nullptr) api::open_inline_path();
-        auto taken = locks().take(lock.ga, timeout_ns, api::report_of_long_wait(call));
+        dsm::BoundRange* const range = bound_to(lock);
+        const BoundRoom room(range);
+        const bool is_taken = range != nullptr && take_bound_at_once(lock, *range, room);
+        auto taken = is_taken ? Result<lock::LockTaken>(lock::LockTaken{true, false})
+                              : locks().take(lock.ga, timeout_ns, api::report_of_long_wait(call),
+                                             room.bytes());
         if (!taken.is_ok()) return named(call, lock, std::move(taken).failure());
         if (!taken.value().has_lock) return int{ACP_NONE};
+        if (range != nullptr) {
+            Status stored = library().shared_pages->store_bound(*range, room.bytes());
+            if (!stored.is_ok()) {
+                (void)locks().release(lock.ga);
+                return named(call, lock, std::move(stored));
+            }
+        }
         if (auto* const line = library().hazards->own_line(); line != nullptr)
             memory::claim_for_lock(*line);
         return taken.value().has_died ? 1 : 0;
@@ -76,7 +143,15 @@ int run_on(const char* call, acp_lock_t lock, const Body& body) noexcept {
 
 [[gnu::noinline]] int unlock_long(acp_lock_t lock) noexcept {
     return run_on("acp_unlock", lock, [&](Locks& all) {
-        Status status = all.release(lock.ga);
+        dsm::BoundRange* const range = bound_to(lock);
+        const BoundRoom room(range);
+        if (range != nullptr) library().shared_pages->load_bound(*range, room.bytes());
+        Status status = range != nullptr && release_bound_at_once(lock, *range, room)
+                            ? Status()
+                            : all.release(lock.ga, room.bytes());
+        // After a failure of the network another thread may hold the lock.
+        if (range != nullptr && (status.is_ok() || status.code() == base::Code::peer))
+            range->held.fetch_sub(1, std::memory_order_relaxed);
         auto* const line = library().hazards->own_line();
         if (status.is_ok() && line != nullptr) memory::unclaim_for_lock(*line);
         return status;
@@ -103,7 +178,12 @@ acp_lock_t acp_create_lock(int rank) {
 }
 
 int acp_free_lock(acp_lock_t lock) {
-    return run_on("acp_free_lock", lock, [&](Locks& all) { return all.free(lock.ga); });
+    return run_on("acp_free_lock", lock, [&](Locks& all) {
+        if (bound_to(lock) == nullptr) return all.free(lock.ga);
+        return Status(base::Code::state,
+                      "bytes of shared pages are bound to the lock: acp_bind_dsm with size 0 ends "
+                      "that");
+    });
 }
 
 int acp_lock(acp_lock_t lock) {

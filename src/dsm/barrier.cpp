@@ -21,7 +21,11 @@ using pages::PageFate;
 using pages::PageNumber;
 using pages::PageState;
 
-constexpr std::size_t code_bytes = sizeof(std::uint64_t);
+// What a node says before its notices.
+struct NoticeHead {
+    std::uint32_t code = 0;          // a failed flush has it, else 0
+    std::uint32_t has_released = 0;  // 1: a rank released a lock with bound bytes
+};
 
 }  // namespace
 
@@ -67,7 +71,7 @@ Status PageBarrier::write_back() {
 
 // A run of a notice has a page at least.
 std::uint64_t PageBarrier::bytes_max() const noexcept {
-    return code_bytes + parts_.window.page_count() * pages::notice_bytes;
+    return sizeof(NoticeHead) + parts_.window.page_count() * pages::notice_bytes;
 }
 
 std::span<const char> PageBarrier::notice() {
@@ -84,19 +88,25 @@ std::span<const char> PageBarrier::notice() {
         merger_.add({page, 1, pages::notice_shared}, own);
     });
     const std::span<const std::byte> encoded = merger_.encode();
-    notice_.resize(code_bytes + encoded.size());
-    const auto number = static_cast<std::uint64_t>(code);
-    std::memcpy(notice_.data(), &number, code_bytes);
-    if (!encoded.empty()) std::memcpy(notice_.data() + code_bytes, encoded.data(), encoded.size());
+    const NoticeHead head{static_cast<std::uint32_t>(code), parts_.node.has_released() ? 1U : 0U};
+    notice_.resize(sizeof head + encoded.size());
+    std::memcpy(notice_.data(), &head, sizeof head);
+    if (!encoded.empty()) std::memcpy(notice_.data() + sizeof head, encoded.data(), encoded.size());
     return notice_;
 }
 
 void PageBarrier::settle(std::span<const std::span<const char>> notices) {
-    const Code code = merge(notices);
+    bool is_renewed = false;
+    const Code code = merge(notices, is_renewed);
     parts_.node.set_outcome(code);
+    parts_.node.set_renewed(code == Code::ok && is_renewed);
+    renewed_.clear();
     if (code != Code::ok) return;
     const std::uint64_t epoch = parts_.node.next_epoch();
-    const std::span<const FateRun> fates = decision_.settle(merger_.merge(), epoch);
+    const std::span<const pages::MergedRun> merged = merger_.merge();
+    if (is_renewed) note_renewed(merged);
+    parts_.node.clear_released();
+    const std::span<const FateRun> fates = decision_.settle(merged, epoch);
     const pages::CacheClock<> clock = parts_.window.clock();
     for (const FateRun& run : fates) {
         if (run.fate == PageFate::tracked) continue;
@@ -109,22 +119,34 @@ void PageBarrier::settle(std::span<const std::span<const char>> notices) {
     parts_.node.end_epoch(epoch);
 }
 
+void PageBarrier::note_renewed(std::span<const pages::MergedRun> merged) {
+    if (parts_.bound == nullptr) return;
+    for (const pages::MergedRun& run : merged) {
+        parts_.bound->for_each_in({run.first, run.count}, [this](const BoundRange& range) {
+            // A range that crosses pages may be the last one of the run before.
+            if (renewed_.empty() || renewed_.back() != &range) renewed_.push_back(&range);
+        });
+    }
+}
+
 // Returns the first failure of a node.
-Code PageBarrier::merge(std::span<const std::span<const char>> notices) {
+//   is_renewed  true if a node says that it released a lock
+Code PageBarrier::merge(std::span<const std::span<const char>> notices, bool& is_renewed) {
     merger_.clear();
     Code first = Code::ok;
     for (NodeNumber node = 0; node < notices.size(); ++node) {
         const std::span<const std::byte> bytes = std::as_bytes(notices[node]);
-        std::uint64_t number = static_cast<std::uint64_t>(Code::mismatch);
-        if (bytes.size() >= code_bytes) std::memcpy(&number, bytes.data(), code_bytes);
-        const auto parsed = number != 0 ? std::nullopt
-                                        : pages::Notices::parse(bytes.subspan(code_bytes),
-                                                                parts_.window.page_count());
+        NoticeHead head{static_cast<std::uint32_t>(Code::mismatch), 0};
+        if (bytes.size() >= sizeof head) std::memcpy(&head, bytes.data(), sizeof head);
+        const auto parsed = head.code != 0 ? std::nullopt
+                                           : pages::Notices::parse(bytes.subspan(sizeof head),
+                                                                   parts_.window.page_count());
+        is_renewed = is_renewed || head.has_released != 0;
         if (parsed) {
             merger_.add(*parsed, node);
         } else if (first == Code::ok) {
-            const bool is_code = number != 0 && number < base::code_count;
-            first = is_code ? static_cast<Code>(number) : Code::mismatch;
+            const bool is_code = head.code != 0 && head.code < base::code_count;
+            first = is_code ? static_cast<Code>(head.code) : Code::mismatch;
         }
     }
     return first;

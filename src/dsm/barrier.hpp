@@ -20,6 +20,9 @@
 // A rank leaves after its own step 5. A slower rank of the node may still have a dropped page mapped;
 // it touches the page only after its own step 5.
 //
+// If a rank has released a lock with bound bytes since the last barrier, a second meeting follows
+// (dsm/bound_pages.hpp): the heads of the notices say so, and all nodes agree.
+//
 // Failures: if the flush of a rank fails, its node's notice says so, no node settles, and the barrier
 // fails on all ranks; the writes stay in the node's set, and the next barrier repeats them. A lost
 // rank breaks the team. The ranks may continue to read what they have.
@@ -67,6 +70,10 @@ public:
     // Ascending; of the last barrier, none if it failed.
     [[nodiscard]] std::span<const PageRange> to_fetch_again() const noexcept { return again_; }
 
+    // The ranges bound to locks that lie in pages with a notice of the last barrier. The leader's; empty
+    // unless NodeState::is_renewed().
+    [[nodiscard]] std::span<const BoundRange* const> renewed() const noexcept { return renewed_; }
+
 private:
     [[nodiscard]] std::uint64_t bytes_max() const noexcept override;
     std::span<const char> notice() override;
@@ -74,7 +81,8 @@ private:
     void add(PageRange pages) noexcept override;
 
     base::Status write_back();
-    base::Code merge(std::span<const std::span<const char>> notices);
+    base::Code merge(std::span<const std::span<const char>> notices, bool& is_renewed);
+    void note_renewed(std::span<const pages::MergedRun> merged);
     base::Status follow_fates();
     os::PageOutcome follow(const pages::FateRun& run);
     os::PageOutcome follow_words();
@@ -86,7 +94,8 @@ private:
     Flusher& flusher_;
     pages::BarrierDecision<> decision_;
     pages::NoticeMerger merger_;  // the leader's
-    std::vector<char> notice_;    // a code, then the notices
+    std::vector<char> notice_;    // a head, then the notices
+    std::vector<const BoundRange*> renewed_;
     std::vector<PageRange> again_;
 };
 

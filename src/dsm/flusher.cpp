@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -78,7 +79,7 @@ void Flusher::begin(PageNumber page) {
         return;
     }
     PageFlush& sending = sending_[sending_count_];
-    sending.difference = code_.make(sending.room, window.plain(page), window.twin(page));
+    sending.difference = difference_of(page, sending.room);
     if (sending.difference.is_empty()) {
         node.end_flush(page);
         return;
@@ -100,6 +101,22 @@ void Flusher::begin(PageNumber page) {
     counts.pages.fetch_add(1, std::memory_order_relaxed);
     counts.bytes.fetch_add(sending.difference.bytes().size(), std::memory_order_relaxed);
     ++sending_count_;
+}
+
+// Leaves out the bytes that are bound to locks: other threads change them in page and twin at any time.
+pages::Difference Flusher::difference_of(PageNumber page, pages::DifferenceRoom& room) {
+    const Window& window = parts_.window;
+    if (parts_.bound == nullptr || parts_.bound->first_in({page, 1}) == nullptr)
+        return code_.make(room, window.plain(page), window.twin(page));
+    std::memcpy(twin_copy_.data(), window.twin(page).data(), pages::page_bytes);
+    std::memcpy(plain_copy_.data(), window.plain(page).data(), pages::page_bytes);
+    const std::uint64_t begin = page * pages::page_bytes;
+    parts_.bound->for_each_in({page, 1}, [&](const BoundRange& range) {
+        const std::uint64_t first = std::max(range.first, begin) - begin;
+        const std::uint64_t end = std::min(range.end(), begin + pages::page_bytes) - begin;
+        std::memcpy(plain_copy_.data() + first, twin_copy_.data() + first, end - first);
+    });
+    return code_.make(room, plain_copy_, twin_copy_);
 }
 
 // The twin changes when the home has changed: until then a rank that repeats this finds the writes.

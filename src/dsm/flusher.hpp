@@ -11,6 +11,7 @@
 //      copy and its twin are the home's bytes. Bytes that another thread writes during the flush
 //      do not reach the twin: the next harvest finds them, and they are flushed again.
 // A page whose home is this node needs its notice alone.
+// Bytes that are bound to a lock are in no difference: they travel with the lock (dsm/bound_pages.hpp).
 //
 // The whole page is never put in place of its difference, however long that is: another node may
 // write other bytes of the page in the same epoch, and this one learns of it at the barrier alone.
@@ -27,6 +28,7 @@
 #include <cstdint>
 
 #include "base/status.hpp"
+#include "dsm/bound_ranges.hpp"
 #include "dsm/home_link.hpp"
 #include "dsm/node_peers.hpp"
 #include "dsm/node_state.hpp"
@@ -45,6 +47,7 @@ struct PageParts {
     NodeState<> node;
     pages::SlotNumber slot;  // this rank's slot on its node
     PageCounters& counters;
+    const BoundRanges* bound = nullptr;  // nullptr: no bytes are bound to locks
 };
 
 class Flusher {
@@ -82,6 +85,8 @@ private:
 
     base::Status flush_group(std::uint64_t group, std::uint64_t mask);
     void begin(pages::PageNumber page);
+    [[nodiscard]] pages::Difference difference_of(pages::PageNumber page,
+                                                  pages::DifferenceRoom& room);
     base::Status finish(PageFlush& sending);
     base::Status finish_all();
 
@@ -89,6 +94,9 @@ private:
     const pages::DifferenceCode& code_;
     std::array<PageFlush, in_flight_max> sending_{};
     std::size_t sending_count_ = 0;
+    // Copies of a page with bound bytes, and of its twin.
+    alignas(64) std::array<std::byte, pages::page_bytes> plain_copy_{};
+    alignas(64) std::array<std::byte, pages::page_bytes> twin_copy_{};
 };
 
 }  // namespace acp::dsm

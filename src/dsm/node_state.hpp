@@ -8,6 +8,9 @@
 //   epoch      of the last barrier that ended on this node. Leader; all ranks
 //   failure    of a rank's flush: its code, else 0. All ranks; the leader clears it
 //   outcome    of the last barrier on all nodes: a code, or 0. Leader; all ranks
+//   released   1: a rank of the node has released a lock with bound bytes in this epoch. All ranks; the
+//              leader clears it
+//   renewed    1: so has a rank of any node, before the last barrier. Leader; all ranks
 //   waiters    threads that may sleep on a page word. The sleepers; the rank that moved the page
 //   fates      their number, or fates_max + 1: there are more. Leader; all ranks
 //   fate[]     a word for each run. Leader; all ranks
@@ -93,6 +96,30 @@ public:
         return static_cast<base::Code>(words_[outcome_word].load(std::memory_order_relaxed));
     }
 
+    // A rank of the node releases a lock to which bytes are bound.
+    void note_released() const noexcept {
+        // Every release of an epoch but the first finds it so. relaxed: the barrier orders it
+        if (words_[released_word].load(std::memory_order_relaxed) == 0)
+            words_[released_word].store(1, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] bool has_released() const noexcept {
+        return words_[released_word].load(std::memory_order_relaxed) != 0;
+    }
+
+    void clear_released() const noexcept {
+        words_[released_word].store(0, std::memory_order_relaxed);
+    }
+
+    // The leader says whether a rank of any node has released such a lock before the barrier.
+    void set_renewed(bool is_renewed) const noexcept {
+        words_[renewed_word].store(is_renewed ? 1 : 0, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] bool is_renewed() const noexcept {
+        return words_[renewed_word].load(std::memory_order_relaxed) != 0;
+    }
+
     // The number of threads that may sleep on a page word.
     [[nodiscard]] Word& waiters() const noexcept { return words_[waiters_word]; }
 
@@ -158,7 +185,9 @@ public:
     // --- Notices.
 
     void add_flushed(pages::PageNumber page) const noexcept {
-        flushed_[page / group_pages].fetch_or(bit_of(page), std::memory_order_relaxed);
+        Word& word = flushed_[page / group_pages];
+        if ((word.load(std::memory_order_relaxed) & bit_of(page)) == 0)
+            word.fetch_or(bit_of(page), std::memory_order_relaxed);
     }
 
     // Calls visit(page) for each page that was flushed in this epoch, in ascending order.
@@ -218,6 +247,8 @@ private:
     static constexpr std::uint64_t waiters_word = 2;
     static constexpr std::uint64_t fates_word = 3;
     static constexpr std::uint64_t outcome_word = 4;
+    static constexpr std::uint64_t released_word = 5;
+    static constexpr std::uint64_t renewed_word = 6;
     static constexpr std::uint64_t fate_pages_max = std::uint64_t{1} << 20;
 
     [[nodiscard]] static constexpr std::uint64_t groups_of(std::uint64_t pages) noexcept {

@@ -3,6 +3,7 @@
 #include "dsm/rank_pages.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -154,9 +155,10 @@ private:
     std::uint64_t code_ = 0;
 };
 
-RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory)
+RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory, const BoundRanges& bound)
     : gma_(gma),
       memory_(memory),
+      bound_(bound),
       counters_(page_counters(gma.space().segment(), gma.space().slot())),
       mapped_(memory.window().page_count()),
       updates_(memory.window().page_count()),
@@ -166,16 +168,18 @@ RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory)
       link_(gma, memory.window()),
       fetcher_(parts(), *this),
       flusher_(parts(), operations::difference_code()),
+      bound_pages_(gma, parts(), fetcher_),
       service_(tracked_memory(memory.window()), mapped_, fetcher_, counters_.faults) {}
 
 PageParts RankPages::parts() noexcept {
-    return {link_, peers_, memory_.window(), node_, gma_.space().slot(), counters_};
+    return {link_, peers_, memory_.window(), node_, gma_.space().slot(), counters_, &bound_};
 }
 
 Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
                                                     const WindowMemory& memory,
+                                                    const BoundRanges& bound,
                                                     TrackerKind kind) {
-    std::unique_ptr<RankPages> made(new RankPages(gma, memory));
+    std::unique_ptr<RankPages> made(new RankPages(gma, memory, bound));
     auto tracker = Tracker::start(kind, tracked_memory(memory.window()), made->mapped_);
     if (!tracker.is_ok()) return std::move(tracker).failure();
     made->tracker_ = std::move(tracker).value();
@@ -187,7 +191,21 @@ Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
 
 // A page whose home is lost stays absent: a touch of it says so.
 bool RankPages::synchronize(team::Team& team, Status& status) {
+    bound_pages_.save_held(bound_);
+    const bool is_whole = synchronize_held(team, status);
+    Status restored = bound_pages_.restore_held();
+    if (status.is_ok()) status = std::move(restored);
+    return is_whole;
+}
+
+bool RankPages::synchronize_held(team::Team& team, Status& status) {
     if (!barrier_->synchronize(team, status)) return false;
+    // Alike on all ranks, also on one whose own part of the barrier has failed.
+    if (node_.is_renewed()) {
+        Status met;
+        if (!bound_pages_.meet(team, barrier_->renewed(), met)) return false;
+        if (status.is_ok()) status = std::move(met);
+    }
     const std::span<const PageRange> again = barrier_->to_fetch_again();
     if (!status.is_ok() || again.empty()) return true;
     (void)fetcher_.fetch(again);
@@ -198,6 +216,16 @@ bool RankPages::synchronize(team::Team& team, Status& status) {
         count += pages.count;
     }
     counters_.updated.fetch_add(count, std::memory_order_relaxed);
+    return true;
+}
+
+bool RankPages::end_bound(team::Team& team, const BoundRange& range, Status& status) {
+    bound_pages_.save_held(bound_);
+    const std::array<const BoundRange*, 1> ranges{&range};
+    Status met;
+    if (!bound_pages_.meet(team, ranges, met)) return false;
+    Status restored = bound_pages_.restore_held();
+    if (status.is_ok()) status = met.is_ok() ? std::move(restored) : std::move(met);
     return true;
 }
 
@@ -219,9 +247,12 @@ bool RankPages::release(team::Team& team, PageRange pages, Status& status) {
 }
 
 bool RankPages::move(team::Team& team, PageRange pages, pages::NodeNumber node, Status& status) {
+    bound_pages_.save_held(bound_);
     status = tracker_->unmap(pages).status();
     Move move(*this, pages, node);
     if (!team::synchronize_with_leaders(team, move)) return false;
+    Status restored = bound_pages_.restore_held();
+    if (status.is_ok()) status = std::move(restored);
     const Code outcome = node_.outcome();
     if (!status.is_ok() || outcome == Code::ok) return true;
     status = move.take_failure();

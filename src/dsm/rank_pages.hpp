@@ -13,6 +13,8 @@
 
 #include "base/status.hpp"
 #include "dsm/barrier.hpp"
+#include "dsm/bound_pages.hpp"
+#include "dsm/bound_ranges.hpp"
 #include "dsm/fault_service.hpp"
 #include "dsm/fetcher.hpp"
 #include "dsm/flusher.hpp"
@@ -39,10 +41,11 @@ public:
     }
 
     // Begins to track this rank's mapping: from now on a touched page is fetched.
-    //   gma, memory  outlive this
+    //   gma, memory, bound  outlive this
     // Errors: as Tracker::start and FaultService::start.
     static base::Result<std::unique_ptr<RankPages>> start(gma::Gma& gma,
                                                           const WindowMemory& memory,
+                                                          const BoundRanges& bound,
                                                           TrackerKind kind);
 
     // No thread of the rank touches the window while it ends.
@@ -50,8 +53,8 @@ public:
     RankPages(const RankPages&) = delete;
     RankPages& operator=(const RankPages&) = delete;
 
-    // Collective. PageBarrier::synchronize; then this rank has the pages that PageUpdates names, as
-    // far as their homes live.
+    // Collective. Runs PageBarrier, and the second meeting of BoundPages after the release of a lock with
+    // bytes. Then this rank has the pages that PageUpdates names, as far as their homes live.
     bool synchronize(team::Team& team, base::Status& status);
 
     // Collective. The pages of a new allocation get their homes. status: system (the kernel refuses
@@ -67,6 +70,13 @@ public:
     // Collective, after synchronize(), while no rank touches the pages. Makes a node their home.
     // status: the failure of a rank, on all ranks. Errors: as PageFetcher::fetch; system.
     bool move(team::Team& team, PageRange pages, pages::NodeNumber node, base::Status& status);
+
+    // Collective, after synchronize(), and before the bytes of the range are those of the page again, which
+    // differences have. status: as synchronize().
+    bool end_bound(team::Team& team, const BoundRange& range, base::Status& status);
+
+    // The bytes that travel with locks.
+    [[nodiscard]] BoundPages& bound_pages() noexcept { return bound_pages_; }
 
     // Fetches pages that the node lacks, and maps them for this rank: it touches them without a fault
     // until the next barrier drops them. Where the tracker maps whole blocks, does so for all pages of
@@ -91,13 +101,16 @@ private:
     class Release;
     class Move;
 
-    RankPages(gma::Gma& gma, const WindowMemory& memory);
+    RankPages(gma::Gma& gma, const WindowMemory& memory, const BoundRanges& bound);
+
+    bool synchronize_held(team::Team& team, base::Status& status);
 
     void end(const base::Status& failure) noexcept override;
     [[nodiscard]] PageParts parts() noexcept;
 
     gma::Gma& gma_;
     const WindowMemory& memory_;
+    const BoundRanges& bound_;
     PageCounters& counters_;
     MappedPages<> mapped_;
     PageUpdates updates_;
@@ -107,6 +120,7 @@ private:
     GmaHomeLink link_;
     PageFetcher fetcher_;
     Flusher flusher_;
+    BoundPages bound_pages_;
     std::unique_ptr<Tracker> tracker_;
     FaultService service_;  // ends before the tracker
     std::unique_ptr<PageBarrier> barrier_;

@@ -2,6 +2,7 @@
 // The calls of all ranks on the window.
 #include "dsm/shared_pages.hpp"
 
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "dsm/tracker_choice.hpp"
 #include "team/collectives.hpp"
 
+#include "operations/lock_operations.hpp"
 #include "pages/page_text.hpp"
 
 namespace acp::dsm {
@@ -44,11 +46,12 @@ std::string name_of(const void* address, std::uint64_t bytes) {
 Status start(team::Team& team,
              const SharedPagesTools& tools,
              const WindowMemory& memory,
+             const BoundRanges& bound,
              std::unique_ptr<RankPages>& rank) {
     Status own;
     auto choice = choose_tracker(false, tools.fault_way);
     if (choice.is_ok()) {
-        auto started = RankPages::start(tools.gma, memory, choice.value().kind);
+        auto started = RankPages::start(tools.gma, memory, bound, choice.value().kind);
         if (started.is_ok()) {
             rank = std::move(started).value();
         } else {
@@ -78,12 +81,14 @@ SharedPages::SharedPages(const SharedPagesTools& tools,
                          team::TeamHandle ranks,
                          Places places,
                          std::unique_ptr<WindowMemory> memory,
+                         std::unique_ptr<BoundRanges> bound,
                          std::unique_ptr<RankPages> rank,
                          std::uint64_t count)
     : tools_(tools),
       ranks_(ranks),
       places_(std::move(places)),
       memory_(std::move(memory)),
+      bound_(std::move(bound)),
       rank_(std::move(rank)),
       allocations_(count),
       counters_(page_counters(tools.gma.space().segment(), tools.gma.space().slot())) {
@@ -107,6 +112,7 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     const WindowPlan plan{count * pages::page_bytes,
                           RankPages::state_bytes(pages::AllocatedPages::window_pages(count))};
     std::unique_ptr<WindowMemory> memory;
+    auto bound = std::make_unique<BoundRanges>();
     std::unique_ptr<RankPages> rank;
     Places places;
     Status refusal;
@@ -119,7 +125,7 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
         auto opened = WindowMemory::open(team, tools.allocator, tools.gma.space().segment(), plan);
         if (opened.is_ok()) {
             memory = std::move(opened).value();
-            if (team.members().nodes() > 1) refusal = start(team, tools, *memory, rank);
+            if (team.members().nodes() > 1) refusal = start(team, tools, *memory, *bound, rank);
         } else {
             refusal = std::move(opened).failure();
         }
@@ -127,8 +133,9 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     });
     if (status.is_ok()) status = std::move(refusal);
     if (status.is_ok()) {
-        return std::unique_ptr<SharedPages>(new SharedPages(
-            tools, ranks, std::move(places), std::move(memory), std::move(rank), count));
+        return std::unique_ptr<SharedPages>(new SharedPages(tools, ranks, std::move(places),
+                                                            std::move(memory), std::move(bound),
+                                                            std::move(rank), count));
     }
     rank.reset();
     if (memory != nullptr) memory->free_block();
@@ -137,8 +144,15 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
 }
 
 Status SharedPages::close() {
-    auto status = tools_.teams.run(ranks_, {CollectiveCall::finalize_pages, 0},
-                                   [](team::Team& team) { return team::synchronize(team); });
+    auto status =
+        tools_.teams.run(ranks_, {CollectiveCall::finalize_pages, 0}, [this](team::Team& team) {
+            if (!team::synchronize(team)) return false;
+            // A lock that a thread still holds keeps its record; acp_lock then ignores the record.
+            if (team.members().own() == 0)
+                bound_->for_each(
+                    [this](const BoundRange& range) { (void)tools_.bind_lock(range.lock, {}); });
+            return true;
+        });
     if (status.code() == Code::state) return status;  // another thread is in a call
     rank_.reset();
     child_touches_.reset();
@@ -192,6 +206,11 @@ Status SharedPages::free(const void* address) {
     const auto count = is_at_page ? allocations_.count_at(first) : std::nullopt;
     if (!count) {
         return {Code::argument, "no allocation of shared pages begins at address " + hex(address)};
+    }
+    if (const BoundRange* const bound = bound_->first_in({first, *count}); bound != nullptr) {
+        return {Code::state, "bytes of the allocation at address " + hex(address) +
+                                 " are bound to lock " + tools_.allocator.name_of(bound->lock) +
+                                 ": acp_bind_dsm with size 0 ends that"};
     }
     Status refusal;
     auto status =
@@ -275,6 +294,92 @@ Status SharedPages::choose_update(const void* address, std::uint64_t bytes, Upda
     if (!status.is_ok() || rank_ == nullptr) return status;
     rank_->choose_update(window().pages_of(address, bytes), choice);
     return status;
+}
+
+Status SharedPages::check_bound(memory::GlobalAddress lock,
+                                const void* address,
+                                std::uint64_t bytes) const {
+    if (bytes > operations::lock_bytes_max) {
+        return {Code::limit, name_of(address, bytes) + " is too long for a lock: at most " +
+                                 std::to_string(operations::lock_bytes_max) + " bytes are bound"};
+    }
+    if (Status status = check_range(address, bytes); !status.is_ok()) return status;
+    const std::uint64_t first = window().offset_of(address);
+    if (const BoundRange* const other = bound_->other_in(lock, first, bytes); other != nullptr) {
+        return {Code::argument, name_of(address, bytes) + " has bytes that are bound to lock " +
+                                    tools_.allocator.name_of(other->lock)};
+    }
+    return {};
+}
+
+Status SharedPages::bind(memory::GlobalAddress lock, const void* address, std::uint64_t bytes) {
+    PlainRange range;
+    if (bytes != 0) {
+        if (Status status = check_bound(lock, address, bytes); !status.is_ok()) return status;
+        range = {window().offset_of(address), bytes};
+    }
+    Status refusal;
+    const team::Signature call(CollectiveCall::bind_pages, range.first * 1024 + bytes,
+                               static_cast<std::uint32_t>(lock ^ lock >> 32));
+    auto status = tools_.teams.run(
+        ranks_, call, [&](team::Team& team) { return bind_in_call(team, lock, range, refusal); });
+    return status.is_ok() ? std::move(refusal) : std::move(status);
+}
+
+// All ranks agree: rank 0 changes the lock, and says how that ended.
+bool SharedPages::bind_in_call(team::Team& team,
+                               memory::GlobalAddress lock,
+                               PlainRange range,
+                               Status& refusal) {
+    const bool is_together =
+        rank_ == nullptr ? team::synchronize(team) : rank_->synchronize(team, refusal);
+    if (!is_together) return false;
+    const BoundRange* const before = bound_->find(lock);
+    if (before != nullptr && rank_ != nullptr && !rank_->end_bound(team, *before, refusal))
+        return false;
+    Status own;
+    if (team.members().own() == 0)
+        own = refusal.is_ok() ? bind_lock(lock, range) : std::move(refusal);
+    auto code = static_cast<std::uint64_t>(own.code());
+    if (!team::broadcast(team, reinterpret_cast<char*>(&code), sizeof code, 0)) return false;
+    if (code != 0) {
+        refusal = !own.is_ok()
+                      ? std::move(own)
+                      : Status(static_cast<Code>(code),
+                               "rank 0 could not bind the bytes, and has the reason in its "
+                               "own message");
+        return true;
+    }
+    bound_->unbind(lock);
+    if (range.bytes != 0) bound_->bind(lock, range.first, range.bytes);
+    return true;
+}
+
+// The lock gets the bytes that the pages have.
+Status SharedPages::bind_lock(memory::GlobalAddress lock, PlainRange range) {
+    if (range.bytes == 0) return tools_.bind_lock(lock, {});
+    auto bytes = plain(window().tracked(0) + range.first, range.bytes, false);
+    if (!bytes.is_ok()) return std::move(bytes).failure();
+    return tools_.bind_lock(lock, std::as_bytes(std::span(bytes.value(), range.bytes)));
+}
+
+Status SharedPages::store_bound(BoundRange& range, std::span<const std::byte> bytes) {
+    if (rank_ != nullptr) {
+        Status status = rank_->bound_pages().store(range, bytes);
+        if (!status.is_ok()) return status;
+    } else {
+        std::memcpy(window().tracked(0) + range.first, bytes.data(), bytes.size());
+    }
+    range.held.fetch_add(1, std::memory_order_relaxed);
+    return {};
+}
+
+void SharedPages::load_bound(const BoundRange& range, std::span<std::byte> bytes) {
+    if (rank_ != nullptr) {
+        rank_->bound_pages().load(range, bytes);
+    } else {
+        std::memcpy(bytes.data(), window().tracked(0) + range.first, bytes.size());
+    }
 }
 
 Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_written) {

@@ -6,13 +6,17 @@
 // Tests: tests/conformance/dsm_test.cpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "dsm/bound_ranges.hpp"
 #include "dsm/child_touch.hpp"
 #include "dsm/page_counters.hpp"
 #include "dsm/rank_pages.hpp"
@@ -31,6 +35,8 @@ struct SharedPagesTools {
     data::Allocator& allocator;
     team::Teams& teams;
     base::PageFaultWay fault_way;  // chooses the tracker in a job of several nodes
+    // Binds bytes to a lock, or none (lock/locks.hpp).
+    std::function<base::Status(memory::GlobalAddress, std::span<const std::byte>)> bind_lock;
 };
 
 class SharedPages {
@@ -73,8 +79,26 @@ public:
         return places_.node_of[rank];
     }
 
+    // Collective: a barrier, behind which the bytes of a range travel with a lock, and those that
+    // travelled with it no more. Errors, on all ranks: argument (as prefetch; a byte is bound to another
+    // lock), those of Teams::run(), of `bind_lock` and of RankPages::synchronize().
+    //   bytes  operations::lock_bytes_max at most; 0: none travel with it
+    base::Status bind(memory::GlobalAddress lock, const void* address, std::uint64_t bytes);
+
+    // The range that is bound to a lock, until the next bind() of the lock; nullptr: there is none.
+    [[nodiscard]] BoundRange* bound_to(memory::GlobalAddress lock) const noexcept {
+        return bound_->find(lock);
+    }
+
+    // The calling thread has got the lock, with these bytes: they come into the pages.
+    // Errors: as PageFetcher::fetch.
+    base::Status store_bound(BoundRange& range, std::span<const std::byte> bytes);
+
+    // The calling thread is about to release the lock: copies the bytes from the pages.
+    void load_bound(const BoundRange& range, std::span<std::byte> bytes);
+
     // Collective: a barrier, after which no rank uses the allocation. Errors: argument (no
-    // allocation begins there), and those of Teams::run().
+    // allocation begins there), state (bytes of it are bound to a lock), and those of Teams::run().
     base::Status free(const void* address);
 
     // Collective: after it each rank reads what any rank wrote before it. Errors: those of
@@ -114,6 +138,12 @@ public:
     static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 43;
 
 private:
+    // Bytes of the window.
+    struct PlainRange {
+        std::uint64_t first = 0;
+        std::uint64_t bytes = 0;
+    };
+
     // The nodes of the window, and the ranks.
     struct Places {
         std::vector<pages::NodeNumber> node_of;    // the node of a rank
@@ -124,6 +154,7 @@ private:
                 team::TeamHandle ranks,
                 Places places,
                 std::unique_ptr<WindowMemory> memory,
+                std::unique_ptr<BoundRanges> bound,
                 std::unique_ptr<RankPages> rank,
                 std::uint64_t count);
 
@@ -134,12 +165,21 @@ private:
     [[nodiscard]] base::Status check_range(const void* address, std::uint64_t bytes) const;
     [[nodiscard]] base::Status check_allocated(const void* address, std::uint64_t bytes) const;
     bool free_on_nodes(team::Team& team, PageRange pages, base::Status& refusal);
+    [[nodiscard]] base::Status check_bound(memory::GlobalAddress lock,
+                                           const void* address,
+                                           std::uint64_t bytes) const;
+    bool bind_in_call(team::Team& team,
+                      memory::GlobalAddress lock,
+                      PlainRange range,
+                      base::Status& refusal);
+    base::Status bind_lock(memory::GlobalAddress lock, PlainRange range);
     void count_allocations() noexcept;
 
     SharedPagesTools tools_;
     team::TeamHandle ranks_;  // all ranks
     Places places_;
     std::unique_ptr<WindowMemory> memory_;
+    std::unique_ptr<BoundRanges> bound_;
     std::unique_ptr<RankPages> rank_;  // nullptr on one node, where the window is plain memory
     // On one node. nullptr: the kernel refused the handler, and children of fork() end without a
     // sentence.

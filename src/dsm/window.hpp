@@ -96,6 +96,11 @@ public:
         return (reinterpret_cast<std::uintptr_t>(address) - begin_) / pages::page_bytes;
     }
 
+    //   address  has() it
+    [[nodiscard]] std::uint64_t offset_of(const void* address) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(address) - begin_;
+    }
+
     // The pages of a range that overlaps() accepted, those at its ends included; of a range that
     // begins or ends outside, the pages inside.
     [[nodiscard]] PageRange pages_of(const void* address, std::uint64_t bytes) const noexcept;

@@ -14,15 +14,16 @@ namespace acp::team {
 namespace {
 
 // In the order of CollectiveCall.
-constexpr std::array<std::string_view, 28> call_names{
+constexpr std::array<std::string_view, 29> call_names{
     "no call on a team",  "acp_sync_team",      "acp_split_team",        "acp_split_team_by_node",
     "acp_create_team",    "acp_free_team",      "acp_sync_team_notices", "acp_free_team_memory",
     "acp_malloc_team",    "acp_broadcast_team", "acp_reduce_team",       "acp_allreduce_team",
     "acp_gather_team",    "acp_allgather_team", "acp_scatter_team",      "acp_alltoall_team",
     "acp_alltoallv_team", "acp_scan_team",      "acp_exscan_team",       "acp_compile_pattern",
     "acp_free_plan",      "acp_init_dsm",       "acp_finalize_dsm",      "acp_alloc_dsm",
-    "acp_free_dsm",       "acp_barrier_dsm",    "acp_alloc_home_dsm",    "acp_set_home_dsm"};
-static_assert(call_names.size() == static_cast<std::size_t>(CollectiveCall::set_home_pages) + 1);
+    "acp_free_dsm",       "acp_barrier_dsm",    "acp_alloc_home_dsm",    "acp_set_home_dsm",
+    "acp_bind_dsm"};
+static_assert(call_names.size() == static_cast<std::size_t>(CollectiveCall::bind_pages) + 1);
 
 constexpr std::array<std::string_view, 7> type_names{"own elements", "int32", "uint32", "int64",
                                                      "uint64",       "float", "double"};
@@ -112,6 +113,9 @@ std::string describe(const Signature& signature) {
         text += " of " + std::to_string(signature.bytes >> 32) + " pages from shared page " +
                 std::to_string(signature.bytes & 0xffffffff) + " on to rank " +
                 std::to_string(signature.root());
+    } else if (call == CollectiveCall::bind_pages) {
+        text += " of " + std::to_string(signature.bytes % 1024) + " bytes from byte " +
+                std::to_string(signature.bytes / 1024) + " of the shared pages on";
     } else if (has_bytes(call)) {
         text += " of " + std::to_string(signature.bytes) + " bytes";
     }

@@ -40,7 +40,8 @@ enum class CollectiveCall : std::uint8_t {
     free_pages,
     barrier_pages,
     alloc_home_pages,
-    set_home_pages
+    set_home_pages,
+    bind_pages
 };
 
 // "acp_broadcast_team"
@@ -59,7 +60,8 @@ struct Signature {
     std::uint64_t what = 0;  // call, combination, root, and the bits of the form
     // Bytes of each member, or of each pair; for free_memory and free_plan, the number of the
     // allocation or plan; for free_pages, the first page; for set_home_pages also the number of pages,
-    // in the upper half.
+    // in the upper half; for bind_pages the first byte of the window times 1,024, and the number of
+    // bytes.
     std::uint64_t bytes = 0;
 
     Signature() noexcept = default;

@@ -181,5 +181,29 @@ TEST_F(DsmCxxTest, a_vector_has_its_elements_in_shared_pages) {
     EXPECT_EQ(allocations(), 0U);
 }
 
+TEST_F(DsmCxxTest, elements_that_are_bound_to_a_lock_are_those_of_the_last_holder) {
+    const dsm::pages shared(16 * page);
+    dsm::array<std::uint64_t> sums(4);
+    acp_lock_t lock{ACP_GA_NULL};
+    if (rank_ == 0) lock = acp_create_lock(0);
+    lock.ga = exchange(lock.ga)[0];
+    {
+        const dsm::bound_lock bound(lock, sums.data(), sums.size());
+        EXPECT_THROW(dsm::bound_lock(lock, sums.data(), page), dsm::error);
+        for (int i = 0; i < 5; ++i) {
+            const dsm::holding held(bound);
+            EXPECT_FALSE(held.has_died());
+            EXPECT_EQ(sums[3], 2 * sums[0]);
+            ++sums[0];
+            sums[3] += 2;
+        }
+        dsm::barrier();
+        EXPECT_EQ(sums[0], static_cast<std::uint64_t>(procs_) * 5);
+    }
+    if (rank_ == 0) {
+        EXPECT_EQ(acp_free_lock(lock), 0) << acp_error_message();
+    }
+}
+
 }  // namespace
 }  // namespace acp::test

@@ -12,12 +12,13 @@ namespace acp::test {
 inline constexpr int kill_ranks = 4;
 
 enum class LockTask : std::int32_t {
-    contend,     // all ranks take the lock until one is killed, and some times more
-    count,       // all ranks take the lock so often
-    hold,        // the victim holds the lock until is_over, and the others wait for it
-    calls,       // each call in each state
-    full_heaps,  // the home holds the lock, and the others wait for it with full heaps
-    resets,      // all wait for the lock for short times between calls of acp_reset
+    contend,            // all ranks take the lock until one is killed, and some times more
+    contend_for_bytes,  // contend, where bytes of shared pages travel with the lock
+    count,              // all ranks take the lock so often
+    hold,               // the victim holds the lock until is_over, and the others wait for it
+    calls,              // each call in each state
+    full_heaps,         // the home holds the lock, and the others wait for it with full heaps
+    resets,             // all wait for the lock for short times between calls of acp_reset
 };
 
 enum class LockPhase : std::int32_t { absent, working, holding, done };
@@ -46,6 +47,7 @@ struct KillBoard {
     std::atomic<std::int32_t> inside;
     std::atomic<std::uint64_t> first;
     std::atomic<std::uint64_t> second;
+    std::atomic<std::uint64_t> bound;  // the section whose bytes the last holder wrote
     LockNote ranks[kill_ranks];
 };
 

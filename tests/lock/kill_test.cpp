@@ -86,6 +86,19 @@ TEST_F(LockTest, survivors_get_the_lock_of_a_killed_rank_and_one_is_told) {
         });
 }
 
+TEST_F(LockTest, survivors_get_the_bytes_of_the_last_release_before_a_rank_is_killed) {
+    strike_all(
+        ACP_TEST_PROGRAM_DIR "/lock_victim", 5 * millisecond_ns,
+        [](KillBoard& board, Random& random, int /*nodes*/) {
+            return prepare(board, random, LockTask::contend_for_bytes);
+        },
+        [](KillBoard& board) { board.is_struck.store(1, std::memory_order_release); },
+        [](const Trial& trial) {
+            expect_well(trial.board, trial.job.output());
+            EXPECT_LE(sum(trial.board, &LockNote::deaths_told), 1U);
+        });
+}
+
 // Asks acprun for its report until it has all patterns.
 void await_report(Job& job, const std::vector<std::string>& patterns) {
     const std::int64_t deadline = now_ns() + kill_patience_ns;

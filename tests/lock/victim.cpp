@@ -22,6 +22,7 @@ constexpr std::uint64_t entries_after_kill = 60;
 constexpr std::uint64_t entries_counted = 400;
 constexpr std::int64_t hurry_ns = 30'000;
 constexpr unsigned char pattern = 0x3c;
+constexpr std::size_t bound_words = ACP_BIND_BYTES_MAX / sizeof(std::uint64_t);
 
 class Worker : VictimRank<LockNote> {
 public:
@@ -35,6 +36,9 @@ public:
         note_.process.store(getpid(), std::memory_order_relaxed);
         make_lock();
         switch (board_.task) {
+            case LockTask::contend_for_bytes:
+                bind_bytes();
+                [[fallthrough]];
             case LockTask::contend:
                 contend();
                 break;
@@ -76,7 +80,8 @@ private:
     }
 
     [[nodiscard]] bool is_gone(int rank) const {
-        return board_.task == LockTask::contend && rank == board_.victim;
+        return (board_.task == LockTask::contend || board_.task == LockTask::contend_for_bytes) &&
+               rank == board_.victim;
     }
 
     [[nodiscard]] int first_survivor() const { return is_gone(0) ? 1 : 0; }
@@ -88,6 +93,30 @@ private:
                 usleep(200);  // lint: a pause between looks
             }
         }
+    }
+
+    // The bytes cross pages.
+    void bind_bytes() {
+        must(acp_init_dsm(std::size_t{4} * 4096) == 0, "acp_init_dsm");
+        auto* const pages = static_cast<std::uint64_t*>(acp_alloc_dsm(std::size_t{2} * 4096));
+        must(pages != nullptr, "acp_alloc_dsm");
+        if (!is_all_right()) return;
+        bytes_ = pages + 4096 / sizeof *pages - 9;
+        must(acp_bind_dsm(lock_, bytes_, bound_words * sizeof *bytes_) == 0, "acp_bind_dsm");
+    }
+
+    // The words are those that the last holder released; one that died may have lost its own ones.
+    void use_bytes(bool has_died) {
+        if (bytes_ == nullptr) return;
+        const std::uint64_t count = bytes_[0];
+        const std::uint64_t written = board_.bound.load(std::memory_order_relaxed);
+        must(count == written || (has_died && count + 1 == written),
+             "the bytes of section " + std::to_string(count) + ", not " + std::to_string(written) +
+                 ", died " + std::to_string(has_died ? 1 : 0));
+        for (std::size_t i = 1; i < bound_words; ++i)
+            must(bytes_[i] == count, "a word of another section");
+        for (std::size_t i = 0; i < bound_words; ++i) bytes_[i] = count + 1;
+        board_.bound.store(count + 1, std::memory_order_relaxed);
     }
 
     // Takes the lock by one of the three calls.
@@ -114,6 +143,7 @@ private:
              "the words of the holder before differ");
         board_.first.store(value + 1, std::memory_order_relaxed);
         if (random_.chance(10)) sched_yield();
+        use_bytes(has_died);
         board_.second.store(value + 1, std::memory_order_relaxed);
         board_.inside.store(0, std::memory_order_relaxed);
         note_.entries.fetch_add(1, std::memory_order_relaxed);
@@ -306,12 +336,14 @@ private:
         const int taken = acp_lock(lock_);
         must(taken >= 0, "the last acp_lock");
         must(acp_unlock(lock_) == 0, "the last acp_unlock");
-        must(acp_free_lock(lock_) == 0, "acp_free_lock");
+        // No barrier unbinds the bytes after a death.
+        must(bytes_ != nullptr || acp_free_lock(lock_) == 0, "acp_free_lock");
         must(acp_heap_check(board_.home) == 0, "acp_heap_check");
     }
 
     KillBoard& board_;
     acp_lock_t lock_{ACP_GA_NULL};
+    std::uint64_t* bytes_ = nullptr;  // bound to the lock
     int rank_;
     Random random_;
 };

@@ -61,6 +61,28 @@ TEST_F(FlusherTest, merges_the_bytes_of_several_writers_at_the_home) {
     EXPECT_EQ(nodes_[1]->window.page_words().read(3).epoch, 1U);
 }
 
+// Both ends of a page, and a range inside.
+TEST_F(FlusherTest, sends_no_byte_that_is_bound_to_a_lock_and_leaves_the_twin_as_it_is) {
+    BoundRanges bound;
+    bound.bind(1, 3 * pages::page_bytes - 4, 8);
+    bound.bind(2, 3 * pages::page_bytes + 100, 50);
+    bound.bind(3, 4 * pages::page_bytes - 1, 1);
+    for (std::size_t at = 0; at < pages::page_bytes; ++at) write(1, 3, at, 7);
+    PageParts parts = nodes_[1]->parts(0);
+    parts.bound = &bound;
+    Flusher flusher(parts, operations::difference_code());
+    ASSERT_TRUE(flusher.flush({0, pages_count}).is_ok());
+    for (std::size_t at = 0; at < pages::page_bytes; ++at) {
+        const bool is_bound = at < 4 || (at >= 100 && at < 150) || at == pages::page_bytes - 1;
+        ASSERT_EQ(home_byte(3, at), is_bound ? 0 : 7) << at;
+        ASSERT_EQ(twin_byte(1, 3, at), is_bound ? 0 : 7) << at;
+    }
+    write(1, 3, 120, 9);
+    EXPECT_TRUE(flusher.flush({0, pages_count}).is_ok());
+    EXPECT_EQ(home_byte(3, 120), 0);
+    EXPECT_EQ(nodes_[1]->state.to_flush(0), 0U);
+}
+
 TEST_F(FlusherTest, sends_a_long_difference_in_parts) {
     for (std::size_t at = 0; at < pages::page_bytes; ++at) {
         if (at % 64 != 63) write(1, 0, at, static_cast<int>(at % 250 + 1));

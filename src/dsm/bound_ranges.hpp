@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes of the window that are bound to locks, alike on all ranks of the job: each lock and its
+// range, and how many threads of this rank hold the lock. Knows no page and no lock's words.
+//
+// bind() and unbind() in collective calls, while no thread of the rank uses a bound lock or touches
+// the window; all other calls by any thread, those on pages also in signal handlers.
+// Tests: tests/unit/dsm/bound_ranges_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "dsm/window.hpp"
+#include "memory/ga_layout.hpp"
+
+#include "pages/page.hpp"
+
+namespace acp::dsm {
+
+struct BoundRange {
+    memory::GlobalAddress lock = 0;
+    std::uint64_t first = 0;  // byte of the window
+    std::uint64_t bytes = 0;  // 1 or more
+    // Acquisitions by threads of this rank without the release: 0 or 1, and 2 for the moment in which
+    // one thread has released the lock and the next has it. Memory order relaxed: a barrier reads it when
+    // no thread uses the lock.
+    std::atomic<std::uint32_t> held{0};
+
+    [[nodiscard]] std::uint64_t end() const noexcept { return first + bytes; }
+
+    [[nodiscard]] PageRange pages() const noexcept {
+        const pages::PageNumber page = first / pages::page_bytes;
+        return {page, (end() - 1) / pages::page_bytes - page + 1};
+    }
+};
+
+class BoundRanges {
+public:
+    // Binds the bytes [first, first + bytes), which overlaps() no other range, to a lock that is bound
+    // to none. Throws std::bad_alloc, and changes nothing.
+    void bind(memory::GlobalAddress lock, std::uint64_t first, std::uint64_t bytes);
+
+    void unbind(memory::GlobalAddress lock) noexcept;
+
+    // The range of a lock, valid until unbind(); nullptr: no bytes are bound to it. One load where none
+    // are bound to any.
+    [[nodiscard]] BoundRange* find(memory::GlobalAddress lock) const noexcept {
+        if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
+        const std::shared_lock guard(mutex_);
+        const auto found = of_lock_.find(lock);
+        return found == of_lock_.end() ? nullptr : found->second;
+    }
+
+    // A range other than that of `lock` that has a byte of [first, first + bytes), or nullptr.
+    [[nodiscard]] const BoundRange* other_in(memory::GlobalAddress lock,
+                                             std::uint64_t first,
+                                             std::uint64_t bytes) const noexcept;
+
+    // Calls visit(range) for each range that has a byte in the pages, in ascending order.
+    template <typename Visit>
+    void for_each_in(PageRange pages, const Visit& visit) const {
+        const std::uint64_t begin = pages.first * pages::page_bytes;
+        const std::uint64_t end = begin + pages.count * pages::page_bytes;
+        for (auto at = first_behind(begin); at != by_place_.end() && (*at)->first < end; ++at)
+            visit(**at);
+    }
+
+    // The first of them, or nullptr.
+    [[nodiscard]] const BoundRange* first_in(PageRange pages) const noexcept {
+        const std::uint64_t begin = pages.first * pages::page_bytes;
+        const auto at = first_behind(begin);
+        const bool is_in =
+            at != by_place_.end() && (*at)->first < begin + pages.count * pages::page_bytes;
+        return is_in ? at->get() : nullptr;
+    }
+
+    template <typename Visit>
+    void for_each(const Visit& visit) const {
+        for (const auto& range : by_place_) visit(*range);
+    }
+
+private:
+    using Ranges = std::vector<std::unique_ptr<BoundRange>>;
+
+    // The first range that ends behind a byte.
+    [[nodiscard]] Ranges::const_iterator first_behind(std::uint64_t byte) const noexcept {
+        return std::partition_point(by_place_.begin(), by_place_.end(),
+                                    [byte](const auto& range) { return range->end() <= byte; });
+    }
+
+    // Of the table by locks alone: other threads look for locks that are not bound.
+    mutable std::shared_mutex mutex_;
+    std::unordered_map<memory::GlobalAddress, BoundRange*> of_lock_;
+    Ranges by_place_;  // ascending
+    std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace acp::dsm

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of ranges that are bound to locks: by lock, and by the pages that have their bytes.
+#include "dsm/bound_ranges.hpp"
+
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace acp::dsm::test {
+namespace {
+
+constexpr std::uint64_t page = pages::page_bytes;
+
+std::vector<memory::GlobalAddress> locks_in(const BoundRanges& ranges, PageRange pages) {
+    std::vector<memory::GlobalAddress> found;
+    ranges.for_each_in(pages, [&](const BoundRange& range) { found.push_back(range.lock); });
+    EXPECT_EQ(ranges.first_in(pages) == nullptr ? 0 : ranges.first_in(pages)->lock,
+              found.empty() ? 0 : found.front());
+    return found;
+}
+
+using Found = std::vector<memory::GlobalAddress>;
+
+TEST(BoundRangesTest, a_range_is_found_in_each_page_that_has_a_byte_of_it) {
+    BoundRanges ranges;
+    EXPECT_EQ(locks_in(ranges, {0, 100}), Found());
+    ranges.bind(30, 3 * page - 1, 2);
+    ranges.bind(10, page, 8);
+    ranges.bind(20, 2 * page - 8, 8);
+    EXPECT_EQ(locks_in(ranges, {0, 1}), Found());
+    EXPECT_EQ(locks_in(ranges, {1, 1}), (Found{10, 20}));
+    EXPECT_EQ(locks_in(ranges, {2, 1}), Found{30});
+    EXPECT_EQ(locks_in(ranges, {3, 1}), Found{30});
+    EXPECT_EQ(locks_in(ranges, {4, 9}), Found());
+    EXPECT_EQ(locks_in(ranges, {0, 9}), (Found{10, 20, 30}));
+    EXPECT_EQ(ranges.find(30)->pages().first, 2U);
+    EXPECT_EQ(ranges.find(30)->pages().count, 2U);
+    EXPECT_EQ(ranges.find(20)->pages().count, 1U);
+}
+
+TEST(BoundRangesTest, only_the_range_of_another_lock_is_in_the_way) {
+    BoundRanges ranges;
+    ranges.bind(10, 100, 8);
+    EXPECT_EQ(ranges.other_in(10, 96, 16), nullptr);
+    EXPECT_EQ(ranges.other_in(11, 108, 8), nullptr);
+    EXPECT_EQ(ranges.other_in(11, 92, 8), nullptr);
+    ASSERT_NE(ranges.other_in(11, 107, 1), nullptr);
+    EXPECT_EQ(ranges.other_in(11, 93, 8)->lock, 10U);
+    ranges.bind(12, 110, 1);
+    EXPECT_EQ(ranges.other_in(10, 96, 16)->lock, 12U);
+}
+
+TEST(BoundRangesTest, a_range_that_is_no_longer_bound_is_found_no_more) {
+    BoundRanges ranges;
+    EXPECT_EQ(ranges.find(10), nullptr);
+    ranges.bind(10, 100, 8);
+    ranges.bind(11, 0, 8);
+    EXPECT_EQ(ranges.find(10)->first, 100U);
+    EXPECT_EQ(ranges.find(12), nullptr);
+    ranges.unbind(12);
+    ranges.unbind(10);
+    EXPECT_EQ(ranges.find(10), nullptr);
+    EXPECT_EQ(locks_in(ranges, {0, 1}), Found{11});
+}
+
+}  // namespace
+}  // namespace acp::dsm::test
