@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/lock.h>.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -79,35 +80,61 @@ sync::LockParty party_of(const memory::HazardLine& line) noexcept {
     return is_taken;
 }
 
-// Does so for a lock with bytes.
-bool take_bound_at_once(acp_lock_t lock,
-                        const dsm::BoundRange& range,
-                        const BoundRoom& room) noexcept {
+// The number of the calling thread in its process.
+std::uint32_t own_thread() {
+    const auto* const line = library().hazards->own_line();
+    return line != nullptr ? library().hazards->index_of(*line) : sync::lock_thread_shared;
+}
+
+// Runs change(head, record, range) on a lock of this node to which bytes are bound; returns as
+// change_at_once(). The pages of the range are at hand.
+template <typename Change>
+[[gnu::always_inline]] inline bool change_bound(acp_lock_t lock, const Change& change) noexcept {
     memory::HazardLine* const line = api::inline_line;
-    const auto take = [&](auto& head) {
-        const auto record = sync::LockBytes<>::of(head, range.bytes);
-        if (!record || !sync::QueuedLock<>::take_if_free(head, party_of(*line))) return false;
-        record->read(room.bytes());
+    const dsm::SharedPages* const pages = library().shared_pages.get();
+    if (!api::is_free(line) || pages == nullptr) return false;
+    const auto change_head = [&](auto& head) {
+        dsm::BoundRange* const range = pages->find_bound(lock.ga);
+        if (range == nullptr || !pages->has_bound_pages(*range)) return false;
+        const auto record = sync::LockBytes<>::of(head, range->bytes);
+        return record && change(head, *record, *range);
+    };
+    return lock::change_at_once<lock::LockKind::bound>(api::fast_path.view, *line, lock.ga,
+                                                       change_head);
+}
+
+// take_at_once() of a lock with bytes, which come into the pages.
+[[gnu::noinline]] bool take_bound_at_once(acp_lock_t lock) noexcept {
+    memory::HazardLine* const line = api::inline_line;
+    const auto take = [line](auto& head, const auto& record, dsm::BoundRange& range) {
+        const sync::LockParty me = party_of(*line);
+        if (!sync::QueuedLock<>::take_if_free(head, me)) return false;
+        record.read(library().shared_pages->bound_bytes(range));
+        range.holder.store(me.thread + 1, std::memory_order_relaxed);
         return true;
     };
-    return api::is_free(line) &&
-           lock::change_at_once<lock::LockKind::bound>(api::fast_path.view, *line, lock.ga, take);
+    const bool is_taken = change_bound(lock, take);
+    if (is_taken) memory::claim_for_lock(*line);
+    return is_taken;
 }
 
 // Publishes the bytes and releases the lock, if no thread waits for it.
-bool release_bound_at_once(acp_lock_t lock,
-                           const dsm::BoundRange& range,
-                           const BoundRoom& room) noexcept {
+[[gnu::noinline]] bool release_bound_at_once(acp_lock_t lock) noexcept {
     memory::HazardLine* const line = api::inline_line;
-    const auto release = [&](auto& head) {
+    const auto release = [line](auto& head, const auto& record, dsm::BoundRange& range) {
         const sync::LockParty me = party_of(*line);
-        const auto record = sync::LockBytes<>::of(head, range.bytes);
-        if (!record || !sync::QueuedLock<>::is_held_by(head, me)) return false;
-        record->publish(room.bytes());
-        return sync::QueuedLock<>::release_if_alone(head, me);
+        if (!sync::QueuedLock<>::is_held_by(head, me)) return false;
+        const dsm::SharedPages& pages = *library().shared_pages;
+        pages.report_bound(range);
+        record.publish(pages.bound_bytes(range));
+        range.holder.store(0, std::memory_order_relaxed);
+        if (sync::QueuedLock<>::release_if_alone(head, me)) return true;
+        range.holder.store(me.thread + 1, std::memory_order_relaxed);
+        return false;
     };
-    return api::is_free(line) && lock::change_at_once<lock::LockKind::bound>(
-                                     api::fast_path.view, *line, lock.ga, release);
+    const bool is_released = change_bound(lock, release);
+    if (is_released) memory::unclaim_for_lock(*line);
+    return is_released;
 }
 
 [[gnu::noinline]] int take(const char* call, acp_lock_t lock, std::int64_t timeout_ns) noexcept {
@@ -115,14 +142,12 @@ bool release_bound_at_once(acp_lock_t lock,
         if (api::inline_line == nullptr) api::open_inline_path();
         dsm::BoundRange* const range = bound_to(lock);
         const BoundRoom room(range);
-        const bool is_taken = range != nullptr && take_bound_at_once(lock, *range, room);
-        auto taken = is_taken ? Result<lock::LockTaken>(lock::LockTaken{true, false})
-                              : locks().take(lock.ga, timeout_ns, api::report_of_long_wait(call),
-                                             room.bytes());
+        auto taken =
+            locks().take(lock.ga, timeout_ns, api::report_of_long_wait(call), room.bytes());
         if (!taken.is_ok()) return named(call, lock, std::move(taken).failure());
         if (!taken.value().has_lock) return int{ACP_NONE};
         if (range != nullptr) {
-            Status stored = library().shared_pages->store_bound(*range, room.bytes());
+            Status stored = library().shared_pages->store_bound(*range, room.bytes(), own_thread());
             if (!stored.is_ok()) {
                 (void)locks().release(lock.ga);
                 return named(call, lock, std::move(stored));
@@ -145,13 +170,15 @@ int run_on(const char* call, acp_lock_t lock, const Body& body) noexcept {
     return run_on("acp_unlock", lock, [&](Locks& all) {
         dsm::BoundRange* const range = bound_to(lock);
         const BoundRoom room(range);
-        if (range != nullptr) library().shared_pages->load_bound(*range, room.bytes());
-        Status status = range != nullptr && release_bound_at_once(lock, *range, room)
-                            ? Status()
-                            : all.release(lock.ga, room.bytes());
+        if (range != nullptr) {
+            library().shared_pages->report_bound(*range);
+            // A copy: the next holder may be on this node, and change the page before the call ends.
+            std::ranges::copy(library().shared_pages->bound_bytes(*range), room.bytes().begin());
+        }
+        Status status = all.release(lock.ga, room.bytes());
         // After a failure of the network another thread may hold the lock.
         if (range != nullptr && (status.is_ok() || status.code() == base::Code::peer))
-            range->held.fetch_sub(1, std::memory_order_relaxed);
+            range->note_released_by(own_thread());
         auto* const line = library().hazards->own_line();
         if (status.is_ok() && line != nullptr) memory::unclaim_for_lock(*line);
         return status;
@@ -187,15 +214,16 @@ int acp_free_lock(acp_lock_t lock) {
 }
 
 int acp_lock(acp_lock_t lock) {
-    return take_at_once(lock) ? 0 : take("acp_lock", lock, -1);
+    return take_at_once(lock) || take_bound_at_once(lock) ? 0 : take("acp_lock", lock, -1);
 }
 
 int acp_try_lock(acp_lock_t lock) {
-    return take_at_once(lock) ? 0 : take("acp_try_lock", lock, 0);
+    return take_at_once(lock) || take_bound_at_once(lock) ? 0 : take("acp_try_lock", lock, 0);
 }
 
 int acp_lock_timeout(acp_lock_t lock, int64_t timeout_ns) {
-    return take_at_once(lock) ? 0 : take("acp_lock_timeout", lock, timeout_ns);
+    if (take_at_once(lock) || take_bound_at_once(lock)) return 0;
+    return take("acp_lock_timeout", lock, timeout_ns);
 }
 
 int acp_unlock(acp_lock_t lock) {
@@ -205,7 +233,7 @@ int acp_unlock(acp_lock_t lock) {
         lock::change_at_once(api::fast_path.view, *line, lock.ga, [line](auto& head) {
             return sync::QueuedLock<>::release_if_alone(head, party_of(*line));
         });
-    if (!is_released) return unlock_long(lock);
+    if (!is_released) return release_bound_at_once(lock) ? 0 : unlock_long(lock);
     memory::unclaim_for_lock(*line);
     return 0;
 }

@@ -80,26 +80,11 @@ bool BoundPages::has_any_page(PageRange pages) const noexcept {
 }
 
 Status BoundPages::store(const BoundRange& range, std::span<const std::byte> bytes) {
-    const PageRange pages = range.pages();
-    bool are_here = true;
-    for (std::uint64_t i = 0; i < pages.count; ++i) {
-        are_here = parts_.window.page_words().try_map(pages.first + i, parts_.slot) && are_here;
+    if (!has_pages(range)) {
+        if (Status status = fetcher_.fetch(range.pages()); !status.is_ok()) return status;
     }
-    if (!are_here) {
-        if (Status status = fetcher_.fetch(pages); !status.is_ok()) return status;
-    }
-    std::memcpy(parts_.window.plain(0).data() + range.first, bytes.data(), bytes.size());
+    std::memcpy(bytes_of(range).data(), bytes.data(), bytes.size());
     return {};
-}
-
-void BoundPages::load(const BoundRange& range, std::span<std::byte> bytes) {
-    std::memcpy(bytes.data(), parts_.window.plain(0).data() + range.first, bytes.size());
-    const PageRange pages = range.pages();
-    for (std::uint64_t i = 0; i < pages.count; ++i) {
-        parts_.node.add_flushed(pages.first + i);
-        parts_.window.page_words().note_write(pages.first + i, parts_.node.next_epoch());
-    }
-    parts_.node.note_released();
 }
 
 Status BoundPages::refresh(std::span<const BoundRange* const> ranges) {
@@ -159,9 +144,9 @@ Status BoundPages::finish(Read& read) {
 void BoundPages::save_held(const BoundRanges& ranges) {
     saved_.clear();
     ranges.for_each([this](const BoundRange& range) {
-        if (range.held.load(std::memory_order_relaxed) == 0) return;
-        const std::byte* const from = parts_.window.plain(0).data() + range.first;
-        saved_.push_back({&range, {from, from + range.bytes}});
+        if (range.holder.load(std::memory_order_relaxed) == 0) return;
+        const std::span<const std::byte> bytes = bytes_of(range);
+        saved_.push_back({&range, {bytes.begin(), bytes.end()}});
     });
 }
 

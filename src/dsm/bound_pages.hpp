@@ -12,7 +12,7 @@
 // before all nodes have done so. Therefore any copy that is fetched afterwards has the newest bytes
 // too. A rank that holds a lock across the barrier saves its bytes before and puts them back behind it.
 //
-// Threads: load() and store() by any thread that holds the lock of the range; all other calls in a
+// Threads: report() and store() by any thread that holds the lock of the range; all other calls in a
 // collective call.
 // Tests: tests/conformance/dsm_locks_test.cpp, dsm_lock_random_test.cpp.
 #pragma once
@@ -43,9 +43,29 @@ public:
     // Errors: as PageFetcher::fetch.
     base::Status store(const BoundRange& range, std::span<const std::byte> bytes);
 
-    // The calling thread is about to release the lock: copies the bytes out of the pages, and reports
-    // the pages as written.
-    void load(const BoundRange& range, std::span<std::byte> bytes);
+    // The bytes in the plain mapping.
+    [[nodiscard]] std::span<std::byte> bytes_of(const BoundRange& range) const noexcept {
+        return {parts_.window.plain(0).data() + range.first, range.bytes};
+    }
+
+    // Whether the node has the pages, which then say that this rank maps them.
+    [[nodiscard]] bool has_pages(const BoundRange& range) const noexcept {
+        const PageRange pages = range.pages();
+        bool has_all = true;
+        for (std::uint64_t i = 0; i < pages.count; ++i)
+            has_all = parts_.window.page_words().try_map(pages.first + i, parts_.slot) && has_all;
+        return has_all;
+    }
+
+    // The calling thread is about to release the lock: reports the pages as written.
+    void report(const BoundRange& range) const noexcept {
+        const PageRange pages = range.pages();
+        for (std::uint64_t i = 0; i < pages.count; ++i) {
+            parts_.node.add_flushed(pages.first + i);
+            parts_.window.page_words().note_write(pages.first + i, parts_.node.next_epoch());
+        }
+        parts_.node.note_released();
+    }
 
     // The second meeting of a barrier: each node reads the records of the ranges, as far as it has their
     // pages; the twins become equal. Returns false if the team is broken.

@@ -2,6 +2,8 @@
 // The two tables, changed together.
 #include "dsm/bound_ranges.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <mutex>
 #include <utility>
 
@@ -12,19 +14,29 @@ void BoundRanges::bind(memory::GlobalAddress lock, std::uint64_t first, std::uin
     range->lock = lock;
     range->first = first;
     range->bytes = bytes;
-    BoundRange* const place = range.get();
     by_place_.reserve(by_place_.size() + 1);
+    std::vector<BoundRange*> table(std::bit_ceil(2 * (by_place_.size() + 1)));
     const std::unique_lock guard(mutex_);
-    of_lock_.emplace(lock, place);
     by_place_.insert(first_behind(first), std::move(range));
+    of_lock_.swap(table);
+    fill_table();
+}
+
+// All places are free before.
+void BoundRanges::fill_table() noexcept {
+    for (const auto& range : by_place_) {
+        std::size_t i = place_of(range->lock);
+        while (of_lock_[i] != nullptr) i = (i + 1) & (of_lock_.size() - 1);
+        of_lock_[i] = range.get();
+    }
     count_.store(by_place_.size(), std::memory_order_relaxed);
 }
 
 void BoundRanges::unbind(memory::GlobalAddress lock) noexcept {
     const std::unique_lock guard(mutex_);
-    of_lock_.erase(lock);
     std::erase_if(by_place_, [lock](const auto& range) { return range->lock == lock; });
-    count_.store(by_place_.size(), std::memory_order_relaxed);
+    std::fill(of_lock_.begin(), of_lock_.end(), nullptr);
+    fill_table();
 }
 
 const BoundRange* BoundRanges::other_in(memory::GlobalAddress lock,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bytes of the window that are bound to locks, alike on all ranks of the job: each lock and its
-// range, and how many threads of this rank hold the lock. Knows no page and no lock's words.
+// range, and the thread of this rank that holds the lock. Knows no page and no lock's words.
 //
 // bind() and unbind() in collective calls, while no thread of the rank uses a bound lock or touches
 // the window; all other calls by any thread, those on pages also in signal handlers.
@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <shared_mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "dsm/window.hpp"
@@ -26,10 +25,16 @@ struct BoundRange {
     memory::GlobalAddress lock = 0;
     std::uint64_t first = 0;  // byte of the window
     std::uint64_t bytes = 0;  // 1 or more
-    // Acquisitions by threads of this rank without the release: 0 or 1, and 2 for the moment in which
-    // one thread has released the lock and the next has it. Memory order relaxed: a barrier reads it when
-    // no thread uses the lock.
-    std::atomic<std::uint32_t> held{0};
+    // The thread of this rank that holds the lock, as its number + 1, else 0. The holder stores it;
+    // one that has released the lock clears it only if no other thread has stored its own number since.
+    // Memory order relaxed: a barrier reads it when no thread uses the lock.
+    std::atomic<std::uint32_t> holder{0};
+
+    void note_released_by(std::uint32_t thread) noexcept {
+        std::uint32_t seen = thread + 1;
+        (void)holder.compare_exchange_strong(seen, 0, std::memory_order_relaxed,
+                                             std::memory_order_relaxed);
+    }
 
     [[nodiscard]] std::uint64_t end() const noexcept { return first + bytes; }
 
@@ -52,8 +57,16 @@ public:
     [[nodiscard]] BoundRange* find(memory::GlobalAddress lock) const noexcept {
         if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
         const std::shared_lock guard(mutex_);
-        const auto found = of_lock_.find(lock);
-        return found == of_lock_.end() ? nullptr : found->second;
+        return find_bound(lock);
+    }
+
+    // Does so for a caller that knows that bytes are bound to the lock: without the mutex.
+    [[nodiscard]] BoundRange* find_bound(memory::GlobalAddress lock) const noexcept {
+        if (of_lock_.empty()) return nullptr;
+        for (std::size_t i = place_of(lock);; i = (i + 1) & (of_lock_.size() - 1)) {
+            BoundRange* const range = of_lock_[i];
+            if (range == nullptr || range->lock == lock) return range;
+        }
     }
 
     // A range other than that of `lock` that has a byte of [first, first + bytes), or nullptr.
@@ -93,10 +106,17 @@ private:
                                     [byte](const auto& range) { return range->end() <= byte; });
     }
 
+    // Locks begin at cache lines.
+    [[nodiscard]] std::size_t place_of(memory::GlobalAddress lock) const noexcept {
+        return (lock >> 6U ^ lock >> 16U) & (of_lock_.size() - 1);
+    }
+
+    void fill_table() noexcept;
+
     // Of the table by locks alone: other threads look for locks that are not bound.
     mutable std::shared_mutex mutex_;
-    std::unordered_map<memory::GlobalAddress, BoundRange*> of_lock_;
-    Ranges by_place_;  // ascending
+    std::vector<BoundRange*> of_lock_;  // by open addressing; half of it at most is in use
+    Ranges by_place_;                   // ascending
     std::atomic<std::size_t> count_{0};
 };
 

@@ -363,23 +363,17 @@ Status SharedPages::bind_lock(memory::GlobalAddress lock, PlainRange range) {
     return tools_.bind_lock(lock, std::as_bytes(std::span(bytes.value(), range.bytes)));
 }
 
-Status SharedPages::store_bound(BoundRange& range, std::span<const std::byte> bytes) {
+Status SharedPages::store_bound(BoundRange& range,
+                                std::span<const std::byte> bytes,
+                                std::uint32_t thread) {
     if (rank_ != nullptr) {
         Status status = rank_->bound_pages().store(range, bytes);
         if (!status.is_ok()) return status;
     } else {
-        std::memcpy(window().tracked(0) + range.first, bytes.data(), bytes.size());
+        std::memcpy(bound_bytes(range).data(), bytes.data(), bytes.size());
     }
-    range.held.fetch_add(1, std::memory_order_relaxed);
+    range.holder.store(thread + 1, std::memory_order_relaxed);
     return {};
-}
-
-void SharedPages::load_bound(const BoundRange& range, std::span<std::byte> bytes) {
-    if (rank_ != nullptr) {
-        rank_->bound_pages().load(range, bytes);
-    } else {
-        std::memcpy(bytes.data(), window().tracked(0) + range.first, bytes.size());
-    }
 }
 
 Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_written) {

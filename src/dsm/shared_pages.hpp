@@ -90,12 +90,33 @@ public:
         return bound_->find(lock);
     }
 
+    // Does so for a caller that knows that bytes are bound to the lock.
+    [[nodiscard]] BoundRange* find_bound(memory::GlobalAddress lock) const noexcept {
+        return bound_->find_bound(lock);
+    }
+
     // The calling thread has got the lock, with these bytes: they come into the pages.
     // Errors: as PageFetcher::fetch.
-    base::Status store_bound(BoundRange& range, std::span<const std::byte> bytes);
+    //   thread  the number of the calling thread in its process
+    base::Status store_bound(BoundRange& range,
+                             std::span<const std::byte> bytes,
+                             std::uint32_t thread);
 
-    // The calling thread is about to release the lock: copies the bytes from the pages.
-    void load_bound(const BoundRange& range, std::span<std::byte> bytes);
+    // Whether the node has the pages of a range, so that bound_bytes() are at hand.
+    [[nodiscard]] bool has_bound_pages(const BoundRange& range) const noexcept {
+        return rank_ == nullptr || rank_->bound_pages().has_pages(range);
+    }
+
+    // The bytes of a range in memory that does not fault, if the node has the pages.
+    [[nodiscard]] std::span<std::byte> bound_bytes(const BoundRange& range) const noexcept {
+        if (rank_ != nullptr) return rank_->bound_pages().bytes_of(range);
+        return {reinterpret_cast<std::byte*>(window().tracked(0)) + range.first, range.bytes};
+    }
+
+    // The calling thread is about to release the lock.
+    void report_bound(const BoundRange& range) const noexcept {
+        if (rank_ != nullptr) rank_->bound_pages().report(range);
+    }
 
     // Collective: a barrier, after which no rank uses the allocation. Errors: argument (no
     // allocation begins there), state (bytes of it are bound to a lock), and those of Teams::run().

@@ -49,6 +49,31 @@ TEST(BoundRangesTest, only_the_range_of_another_lock_is_in_the_way) {
     EXPECT_EQ(ranges.other_in(10, 96, 16)->lock, 12U);
 }
 
+TEST(BoundRangesTest, a_thread_that_has_released_the_lock_leaves_the_number_of_the_next_holder) {
+    BoundRanges ranges;
+    ranges.bind(64, 100, 8);
+    BoundRange& range = *ranges.find(64);
+    range.holder = 4;
+    range.note_released_by(2);
+    EXPECT_EQ(range.holder, 4U);
+    range.note_released_by(3);
+    EXPECT_EQ(range.holder, 0U);
+}
+
+TEST(BoundRangesTest, each_of_many_locks_is_found) {
+    BoundRanges ranges;
+    for (std::uint64_t i = 1; i <= 100; ++i) ranges.bind(i << 16U, i * 16, 8);
+    for (std::uint64_t i = 1; i <= 100; i += 2) ranges.unbind(i << 16U);
+    for (std::uint64_t i = 1; i <= 100; ++i) {
+        const BoundRange* const range = ranges.find(i << 16U);
+        EXPECT_EQ(range != nullptr, i % 2 == 0) << i;
+        EXPECT_EQ(range, ranges.find_bound(i << 16U));
+        if (range != nullptr) {
+            EXPECT_EQ(range->first, i * 16);
+        }
+    }
+}
+
 TEST(BoundRangesTest, a_range_that_is_no_longer_bound_is_found_no_more) {
     BoundRanges ranges;
     EXPECT_EQ(ranges.find(10), nullptr);
