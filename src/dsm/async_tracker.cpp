@@ -36,17 +36,27 @@ public:
         return map_pages({page, 1}, false);
     }
 
-    base::Status harvest(WrittenPages& written) noexcept override;
+    base::Status harvest(WrittenPages& written) noexcept override {
+        return scan({0, memory().pages}, Scan::takes, written);
+    }
+
+    base::Status find_written(PageRange pages, WrittenPages& written) const noexcept override {
+        return scan(pages, Scan::finds, written);
+    }
 
     [[nodiscard]] TrackerKind kind() const noexcept override { return TrackerKind::async; }
 
 private:
-    base::Status harvest_run(PageRange run, WrittenPages& written) const;
+    // Whether the pages are protected again.
+    enum class Scan { takes, finds };
+
+    base::Status scan(PageRange pages, Scan mode, WrittenPages& written) const noexcept;
+    base::Status scan_run(PageRange run, Scan mode, WrittenPages& written) const;
 
     // Pages that the kernel found: reports the tracked ones, for the others are not mapped here.
-    void report(PageRange found, WrittenPages& written) const noexcept {
+    void report(PageRange found, Scan mode, WrittenPages& written) const noexcept {
         for_each_run(mapped(), found, is_tracked, [&](PageRange run) {
-            set_states(mapped(), run, MappedState::is_protected);
+            if (mode == Scan::takes) set_states(mapped(), run, MappedState::is_protected);
             written.add(run);
             return true;
         });
@@ -59,26 +69,28 @@ private:
     os::PageScan scan_;
 };
 
-base::Status AsyncTracker::harvest(WrittenPages& written) noexcept {
+base::Status AsyncTracker::scan(PageRange pages, Scan mode, WrittenPages& written) const noexcept {
     base::Status status;
     const auto is_absent = [](MappedState state) { return state == MappedState::absent; };
-    for_each_run(mapped(), {0, memory().pages}, is_tracked, is_absent, scanned_gap_max,
-                 [&](PageRange run) {
-                     status = harvest_run(run, written);
-                     return status.is_ok();
-                 });
+    for_each_run(mapped(), pages, is_tracked, is_absent, scanned_gap_max, [&](PageRange run) {
+        status = scan_run(run, mode, written);
+        return status.is_ok();
+    });
     return status;
 }
 
-base::Status AsyncTracker::harvest_run(PageRange run, WrittenPages& written) const {
+base::Status AsyncTracker::scan_run(PageRange run, Scan mode, WrittenPages& written) const {
+    constexpr auto listed = os::ScannedPages::mapped_or_absent;
     std::array<os::PageRun, 128> runs{};
     char* from = memory().at(run.first);
     char* const end = memory().at(run.first + run.count);
     while (from != end) {
-        auto step = scan_.take_written(from, end, runs, os::ScannedPages::mapped_or_absent);
+        auto step = mode == Scan::takes ? scan_.take_written(from, end, runs, listed)
+                                        : scan_.find_written(from, end, runs, listed);
         if (!step.is_ok()) return std::move(step).failure();
         for (const os::PageRun& found : step.value().runs) {
-            report({page_at(found.begin), page_at(found.end) - page_at(found.begin)}, written);
+            report({page_at(found.begin), page_at(found.end) - page_at(found.begin)}, mode,
+                   written);
         }
         from = step.value().scanned_to;
     }

@@ -27,6 +27,17 @@ inline void map_states(MappedPages<>& mapped, PageRange pages, MapAs as) noexcep
     if (as != MapAs::reader) admit_writes(mapped, pages);
 }
 
+// Reports the written pages of a range, whose states stay.
+inline void find_written_states(const MappedPages<>& mapped,
+                                PageRange pages,
+                                WrittenPages& written) noexcept {
+    const auto is_written = [](MappedState state) { return state == MappedState::written; };
+    for_each_run(mapped, pages, is_written, [&](PageRange run) {
+        written.add(run);
+        return true;
+    });
+}
+
 // Reports the written pages of a range, and calls them protected.
 inline void report_written(MappedPages<>& mapped, PageRange pages, WrittenPages& written) noexcept {
     const auto is_written = [](MappedState state) { return state == MappedState::written; };

@@ -58,6 +58,11 @@ public:
 
     base::Status harvest(WrittenPages& written) noexcept override;
 
+    base::Status find_written(PageRange pages, WrittenPages& written) const noexcept override {
+        find_written_states(mapped_, pages, written);
+        return {};
+    }
+
     [[nodiscard]] TrackerKind kind() const noexcept override { return TrackerKind::protect; }
 
     [[nodiscard]] bool maps_whole_blocks() const noexcept override { return true; }

@@ -38,6 +38,11 @@ public:
 
     base::Status harvest(WrittenPages& written) noexcept override;
 
+    base::Status find_written(PageRange pages, WrittenPages& written) const noexcept override {
+        find_written_states(mapped(), pages, written);
+        return {};
+    }
+
     [[nodiscard]] TrackerKind kind() const noexcept override { return TrackerKind::sync; }
 };
 

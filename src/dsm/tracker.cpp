@@ -23,6 +23,11 @@ public:
 
     base::Status harvest(WrittenPages& /*written*/) noexcept override { return {}; }
 
+    base::Status find_written(PageRange /*pages*/,
+                              WrittenPages& /*written*/) const noexcept override {
+        return {};
+    }
+
     [[nodiscard]] TrackerKind kind() const noexcept override { return TrackerKind::none; }
 };
 

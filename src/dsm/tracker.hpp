@@ -26,7 +26,7 @@
 // Virtual calls are cheap here: the least of them is a system call.
 // Threads: map() and admit() by any thread, inside a signal handler, between MappedPages::enter() and
 // leave() of all pages concerned; unmap() of one page by an eviction, after MappedPages::try_drop();
-// all other calls inside a barrier, where no other thread of the rank touches the window.
+// find_written() by any thread; all other calls inside a barrier, where no other thread of the rank touches the window.
 // Tests: tests/unit/dsm/tracker_conformance.hpp, instantiated for each implementation: random
 // accesses of two threads beside evictions and swapping against a model, harvests that lose no write,
 // forks, 16 KiB stacks.
@@ -129,6 +129,13 @@ public:
     // ascending order. O(pages of the window), 1 ns for an absent one.
     // Errors: system; the next harvest reports the pages that this one did not.
     virtual base::Status harvest(WrittenPages& written) noexcept = 0;
+
+    // Reports the tracked pages of a range that were written since the last harvest, in ascending order,
+    // and changes nothing: the next harvest reports them again. It reports each page
+    // that the calling thread has written, except one that the kernel swaps out during the call: the
+    // next harvest reports that. By any thread, outside of barriers, while other threads use the window.
+    // Errors: system.
+    virtual base::Status find_written(PageRange pages, WrittenPages& written) const noexcept = 0;
 
     [[nodiscard]] virtual TrackerKind kind() const noexcept = 0;
 

@@ -81,6 +81,18 @@ Result<PageScan::ScanStep> PageScan::take_written(char* begin,
                                                   char* end,
                                                   std::span<PageRun> runs,
                                                   ScannedPages pages) const {
+    return scan(begin, end, runs, pages, true);
+}
+
+Result<PageScan::ScanStep> PageScan::find_written(char* begin,
+                                                  char* end,
+                                                  std::span<PageRun> runs,
+                                                  ScannedPages pages) const {
+    return scan(begin, end, runs, pages, false);
+}
+
+Result<PageScan::ScanStep> PageScan::scan(
+    char* begin, char* end, std::span<PageRun> runs, ScannedPages pages, bool protects) const {
     const bool has_boundaries = ((number_of(begin) | number_of(end)) & (page_bytes() - 1)) == 0;
     if (!has_boundaries || begin >= end || runs.empty()) {
         return Status(Code::argument, text_of_range(begin, end) + ", room for " +
@@ -91,7 +103,7 @@ Result<PageScan::ScanStep> PageScan::take_written(char* begin,
     const auto bytes = std::min<std::uint64_t>(static_cast<std::uint64_t>(end - begin), step_bytes);
     ScanArgument argument{};
     argument.size = sizeof argument;
-    argument.flags = protect_matching | check_watched;
+    argument.flags = check_watched | (protects ? protect_matching : 0);
     argument.start = number_of(begin);
     argument.end = argument.start + bytes;
     argument.vec = number_of(runs.data());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lists the pages of this process that were written since they were protected, and protects them
-// again in the same system call, so that no write falls between the two (PAGEMAP_SCAN, Linux 6.7).
+// again in the same system call, if the caller wants that, so that no write falls between the two
+// (PAGEMAP_SCAN, Linux 6.7).
 // The pages lie in ranges that os/page_faults.hpp watches with WriteTracking::async. Knows nothing
 // of their bytes. Any thread; a forked child must not use the object, since it reads the parent's
 // page tables.
@@ -61,11 +62,21 @@ public:
                                   std::span<PageRun> runs,
                                   ScannedPages pages = ScannedPages::mapped) const;
 
+    // Lists the written pages in the same way, and protects none: each of them is in the next scan too.
+    // Any thread, also while others write. Errors: as above.
+    Result<ScanStep> find_written(char* begin,
+                                  char* end,
+                                  std::span<PageRun> runs,
+                                  ScannedPages pages = ScannedPages::mapped) const;
+
     // The most bytes that one call scans.
     static constexpr std::uint64_t step_bytes = std::uint64_t{16} << 20;
 
 private:
     explicit PageScan(FileDescriptor file) noexcept : file_(std::move(file)) {}
+
+    Result<ScanStep> scan(
+        char* begin, char* end, std::span<PageRun> runs, ScannedPages pages, bool protects) const;
 
     FileDescriptor file_;  // /proc/self/pagemap
 };

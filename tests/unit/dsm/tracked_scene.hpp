@@ -72,11 +72,11 @@ private:
 // The pages of a harvest, in its order.
 class PageList final : public WrittenPages {
 public:
-    explicit PageList(Tracker& tracker) {
-        const base::Status status = tracker.harvest(*this);
-        if (status.is_ok()) return;
-        std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-        std::abort();
+    explicit PageList(Tracker& tracker) { require(tracker.harvest(*this)); }
+
+    // Those that Tracker::find_written reports.
+    PageList(const Tracker& tracker, PageRange pages) {
+        require(tracker.find_written(pages, *this));
     }
 
     void add(PageRange pages) noexcept override {
@@ -90,6 +90,12 @@ public:
     }
 
 private:
+    static void require(const base::Status& status) {
+        if (status.is_ok()) return;
+        std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+        std::abort();
+    }
+
     std::vector<PageNumber> pages_;
 };
 
@@ -163,6 +169,8 @@ public:
         is_untracked_ = false;
         if (!tracker_->arm({0, count_}).is_ok()) std::abort();
     }
+
+    [[nodiscard]] PageList find_written(PageRange pages) const { return {*tracker_, pages}; }
 
     [[nodiscard]] PageList harvest() { return PageList(*tracker_); }
 

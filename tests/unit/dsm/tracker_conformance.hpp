@@ -116,6 +116,49 @@ TEST_P(TrackerConformance, reports_a_page_that_was_read_and_then_written) {
     EXPECT_EQ(scene.plain(5)[0], 'x');
 }
 
+TEST_P(TrackerConformance, finds_written_pages_of_a_range_and_leaves_them_to_the_harvest) {
+    TrackedScene scene(GetParam(), 80);
+    for (PageNumber page = 0; page < 80; ++page)
+        EXPECT_EQ(*scene.page(page), TrackedScene::initial(page * page_bytes));
+    EXPECT_TRUE(scene.harvest().pages().empty());
+    for (const PageNumber page : {5U, 33U, 34U, 70U}) *scene.page(page) = 'w';
+    const std::uint64_t faults = scene.faults();
+    for (int i = 0; i < 2; ++i) {
+        const PageList found = scene.find_written({33, 30});
+        EXPECT_TRUE(found.has(33) && found.has(34));
+        EXPECT_FALSE(found.has(5) || found.has(70));
+        EXPECT_TRUE(!is_exact() || found.pages().size() == 2);
+        *scene.page(33) = 'x';
+        EXPECT_EQ(scene.faults(), 0U) << "the pages stay writable, after " << faults << " faults";
+    }
+    const PageList written = scene.harvest();
+    for (const PageNumber page : {5U, 33U, 34U, 70U}) EXPECT_TRUE(written.has(page)) << page;
+    EXPECT_TRUE(scene.find_written({0, 80}).pages().empty());
+    scene.drop(33);
+    EXPECT_TRUE(scene.find_written({33, 1}).pages().empty());
+}
+
+TEST_P(TrackerConformance, finds_the_own_writes_of_a_thread_beside_one_that_writes) {
+    TrackedScene scene(GetParam(), 64);
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+        for (std::uint32_t i = 0; !is_over.load(std::memory_order_relaxed); ++i)
+            *scene.page(i % 32) = static_cast<char>(i);
+    });
+    for (int round = 0; round < acp::test::effort(300, 20); ++round) {
+        const PageNumber page = 32 + static_cast<PageNumber>(round) % 32;
+        *scene.page(page) = static_cast<char>(round);
+        ASSERT_TRUE(scene.find_written({32, 32}).has(page)) << round;
+        (void)scene.find_written({0, 64});
+    }
+    is_over.store(true, std::memory_order_relaxed);
+    other.join();
+    const PageList written = scene.harvest();
+    for (const PageNumber page : written.pages()) scene.flush(page);
+    for (PageNumber page = 0; page < 64; ++page)
+        EXPECT_EQ(*scene.home(page), *scene.page(page)) << page;
+}
+
 TEST_P(TrackerConformance, takes_one_fault_for_a_block_that_the_node_has) {
     TrackedScene scene(GetParam(), 40);
     for (PageNumber page = 0; page < 40; ++page) scene.make_home(page);

@@ -134,6 +134,23 @@ TEST_F(PageScanTest, lists_exactly_the_written_pages_of_random_patterns) {
     }
 }
 
+TEST_F(PageScanTest, lists_written_pages_without_protecting_them) {
+    const SharedPages pages(WriteTracking::async, 20);
+    ASSERT_TRUE(pages.faults().map_pages(pages.at(0), 20 * pages.page(), true).is_ok());
+    for (const std::uint64_t i : {3U, 4U, 17U}) *pages.watched(i) = 'w';
+    std::vector<PageRun> runs(8);
+    for (int round = 0; round < 2; ++round) {
+        const auto step = must(scan().find_written(pages.at(0), pages.at(20), runs));
+        ASSERT_EQ(step.runs.size(), 2U);
+        EXPECT_EQ(step.runs[0].begin, pages.at(3));
+        EXPECT_EQ(step.runs[0].end, pages.at(5));
+        EXPECT_EQ(step.runs[1].begin, pages.at(17));
+        EXPECT_EQ(step.scanned_to, pages.at(20));
+    }
+    EXPECT_EQ(scan_pages(pages, scan(), {0, 20}, 8), (PageSet{3, 4, 17}));
+    EXPECT_TRUE(must(scan().find_written(pages.at(0), pages.at(20), runs)).runs.empty());
+}
+
 TEST_F(PageScanTest, lists_absent_pages_on_request_unless_they_were_protected) {
     const SharedPages pages(WriteTracking::async, 4);
     ASSERT_TRUE(pages.faults().map_pages(pages.at(0), 3 * pages.page(), true).is_ok());
