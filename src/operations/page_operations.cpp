@@ -50,7 +50,8 @@ Code ApplyDifference::run(Owner& owner, const Call& call, Reply& /*reply*/) noex
     std::byte* const page =
         find_in_block(owner, call->block, call->page * pages::page_bytes, pages::page_bytes);
     if (page == nullptr || !difference.has_value()) return Code::address;
-    difference_code().apply(pages::PageSpan(page, pages::page_bytes), *difference);
+    // Ranks of this node use the page, and other nodes get it.
+    difference_code().apply_shared(pages::PageSpan(page, pages::page_bytes), *difference);
     return Code::ok;
 }
 

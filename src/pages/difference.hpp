@@ -84,9 +84,16 @@ public:
         if (!difference.is_empty()) apply_(page.data(), difference.bytes().data());
     }
 
+    // apply() on a page that other threads read and write: an aligned word of 8 bytes changes in one
+    // store, so that no thread reads a part of the change.
+    void apply_shared(PageSpan page, Difference difference) const noexcept {
+        if (!difference.is_empty()) apply_shared_(page.data(), difference.bytes().data());
+    }
+
 private:
     std::size_t (*make_)(std::byte* room, const std::byte* page, const std::byte* twin) noexcept;
     void (*apply_)(std::byte* page, const std::byte* difference) noexcept;
+    void (*apply_shared_)(std::byte* page, const std::byte* difference) noexcept;
 };
 
 // Cuts a difference into differences of bounded length, each valid without the others and for

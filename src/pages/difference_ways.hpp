@@ -131,6 +131,9 @@ private:
 std::size_t make_by_words(std::byte* room, const std::byte* page, const std::byte* twin) noexcept;
 void apply_by_words(std::byte* page, const std::byte* difference) noexcept;
 
+// Changes each aligned word of 8 bytes by one store, for DifferenceCode::apply_shared().
+void apply_by_atomic_words(std::byte* page, const std::byte* difference) noexcept;
+
 // Whether the architecture has the next two ways; else they must not be called.
 extern const bool has_vector_ways;
 
@@ -143,6 +146,8 @@ std::size_t make_by_shuffles(std::byte* room,
 std::size_t make_by_compression(std::byte* room,
                                 const std::byte* page,
                                 const std::byte* twin) noexcept;
+
+// Stores each line by one instruction, whose parts are aligned words at least.
 void apply_by_expansion(std::byte* page, const std::byte* difference) noexcept;
 
 }  // namespace acp::pages

@@ -131,8 +131,14 @@ TEST_P(DifferenceTest, is_accepted_by_the_parser_and_stores_the_changed_bytes_al
         ASSERT_TRUE(received.has_value());
         PageArray home = random_page(random);
         const PageArray expected = merged(home, pair);
+        struct alignas(page_bytes) {
+            PageArray bytes;
+        } shared{home};
+
         code_.apply(home, *received);
         EXPECT_EQ(home, expected);
+        code_.apply_shared(shared.bytes, *received);
+        EXPECT_EQ(shared.bytes, expected);
     });
 }
 
