@@ -3,13 +3,13 @@
 #include "dsm/fetcher.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "dsm/page_call_name.hpp"
+#include "dsm/word_waits.hpp"
 #include "node/public_call.hpp"
 #include "os/cancellation.hpp"
 
@@ -23,34 +23,6 @@ using base::Status;
 using pages::PageAccess;
 using pages::PageNumber;
 using pages::PageState;
-
-// "a touch of page 17, home node 2": the call that waits, for the report of waits. Made in handlers of
-// faults.
-class TouchName {
-public:
-    TouchName(PageNumber page, pages::NodeNumber home) noexcept {
-        append("a touch of page ");
-        append(page);
-        append(", home node ");
-        append(home);
-    }
-
-    [[nodiscard]] const char* text() const noexcept { return text_.data(); }
-
-private:
-    void append(std::string_view part) noexcept {
-        used_ += part.copy(text_.data() + used_, text_.size() - 1 - used_);
-    }
-
-    void append(std::uint64_t number) noexcept {
-        char* const end = text_.data() + text_.size() - 1;
-        const auto written = std::to_chars(text_.data() + used_, end, number);
-        if (written.ec == std::errc()) used_ = static_cast<std::size_t>(written.ptr - text_.data());
-    }
-
-    std::array<char, 80> text_{};  // ends in a zero
-    std::size_t used_ = 0;
-};
 
 // The kernel maps only pages that the memory file has, and it makes one when it is read.
 void commit(pages::PageSpan page) noexcept {
@@ -67,17 +39,12 @@ PageAccess PageFetcher::access(PageNumber page) {
 // Until the word changes, or its holder has ended.
 void PageFetcher::wait_for(PageNumber page) {
     counts_.waits.fetch_add(1, std::memory_order_relaxed);
-    const TouchName name(page, parts_.window.homes().home(page));
+    const PageCallName name("a touch", page, parts_.window.homes().home(page));
     const node::PublicCall named(name.text());
-    const auto& word = parts_.window.page_words().word(page);
-    // seq_cst, like the load in publish(): of a thread that will sleep and one that has changed the
-    // word, either this one sees the word or that one sees the waiter.
-    parts_.node.waiters().fetch_add(1, std::memory_order_seq_cst);
-    const std::uint64_t seen = word.load(std::memory_order_seq_cst);
-    if (pages::PageWord::unpacked(seen).state == PageState::held) {
-        parts_.peers.wait_while(word, seen);
-    }
-    parts_.node.waiters().fetch_sub(1, std::memory_order_relaxed);
+    wait_for_change(parts_.node, parts_.peers, parts_.window.page_words().word(page),
+                    [](std::uint64_t word) {
+                        return pages::PageWord::unpacked(word).state == PageState::held;
+                    });
 }
 
 void PageFetcher::bring(PageRange pages) noexcept {
@@ -126,7 +93,7 @@ void PageFetcher::begin(Run& run) {
 }
 
 Status PageFetcher::finish(Run& run) {
-    const TouchName name(run.pages.first, run.home);
+    const PageCallName name("a touch", run.pages.first, run.home);
     const node::PublicCall named(name.text());
     Status marked = parts_.link.wait(run.mark);
     Status status = parts_.link.wait(run.get);
@@ -156,10 +123,7 @@ void PageFetcher::publish(const Run& run, bool has_bytes) {
         } else {
             (void)words.abandon(page, parts_.slot);
         }
-        // seq_cst: see wait_for()
-        if (parts_.node.waiters().fetch_add(0, std::memory_order_seq_cst) != 0) {
-            parts_.peers.wake(words.word(page));
-        }
+        wake_waiters(parts_.node, parts_.peers, words.word(page));
     }
     if (has_bytes) counts_.pages.fetch_add(run.pages.count, std::memory_order_relaxed);
 }

@@ -9,6 +9,12 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/fence.hpp"
+#include "dsm/page_call_name.hpp"
+#include "dsm/word_waits.hpp"
+#include "node/public_call.hpp"
+
+#include "pages/page_merge.hpp"
 
 namespace acp::dsm {
 
@@ -17,6 +23,7 @@ namespace {
 using base::Status;
 using pages::NodeNumber;
 using pages::PageNumber;
+using pages::PageState;
 
 constexpr std::uint64_t group_pages = NodeState<>::group_pages;
 
@@ -31,122 +38,338 @@ std::uint64_t mask_of(std::uint64_t group, PageRange pages) noexcept {
     return ones << (begin - first);
 }
 
+PageNumber first_of(std::uint64_t group, std::uint64_t mask) noexcept {
+    return group * group_pages + static_cast<std::uint64_t>(std::countr_zero(mask));
+}
+
+// The groups that have a page of a range.
+std::uint64_t groups_end(PageRange pages) noexcept {
+    return (pages.first + pages.count + group_pages - 1) / group_pages;
+}
+
+void keep_first(Status& first, Status status) {
+    if (first.is_ok()) first = std::move(status);
+}
+
 }  // namespace
 
+void PageParts::leave_out_bound(PageNumber page, pages::PageSpan copy) const noexcept {
+    if (bound == nullptr) return;
+    const pages::PageSpan twin = window.twin(page);
+    const std::uint64_t begin = page * pages::page_bytes;
+    bound->for_each_in({page, 1}, [&](const BoundRange& range) {
+        const std::uint64_t first = std::max(range.first, begin) - begin;
+        const std::uint64_t end = std::min(range.end(), begin + pages::page_bytes) - begin;
+        std::memcpy(copy.data() + first, twin.data() + first, end - first);
+    });
+}
+
+// The claim of a group, while it lives.
+class Flusher::Claim {
+public:
+    Claim(const PageParts& parts, std::uint64_t group) : parts_(parts), group_(group) {
+        try_again();
+    }
+
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+
+    ~Claim() {
+        if (is_refused()) return;
+        parts_.node.release_claim(group_);
+        wake_waiters(parts_.node, parts_.peers, parts_.node.claim_word(group_));
+    }
+
+    [[nodiscard]] bool is_refused() const noexcept { return claim_ == GroupClaim::refused; }
+
+    // A dead rank had it.
+    [[nodiscard]] bool is_inherited() const noexcept { return claim_ == GroupClaim::inherited; }
+
+    // Until it is not refused.
+    void wait() {
+        while (is_refused()) {
+            wait_for_change(parts_.node, parts_.peers, parts_.node.claim_word(group_),
+                            [this](std::uint64_t claim) {
+                                return claim != 0 &&
+                                       !is_dead(static_cast<pages::SlotNumber>(claim - 1));
+                            });
+            try_again();
+        }
+    }
+
+private:
+    [[nodiscard]] bool is_dead(pages::SlotNumber slot) const { return parts_.peers.is_dead(slot); }
+
+    void try_again() {
+        claim_ = parts_.node.claim(group_, parts_.slot,
+                                   [this](pages::SlotNumber slot) { return is_dead(slot); });
+    }
+
+    const PageParts& parts_;
+    std::uint64_t group_;
+    GroupClaim claim_ = GroupClaim::refused;
+};
+
 Status Flusher::flush(PageRange pages) {
-    if (pages.count == 0) return {};
+    return flush_written(pages, false);
+}
+
+Status Flusher::flush_held(PageNumber page) {
+    return flush_written({page, 1}, true);
+}
+
+Status Flusher::flush_written(PageRange pages, bool is_held) {
+    const std::lock_guard lock(mutex_);
     Status first;
-    const std::uint64_t groups_end = (pages.first + pages.count - 1) / group_pages + 1;
-    for (std::uint64_t group = pages.first / group_pages; group < groups_end; ++group) {
+    for (std::uint64_t group = pages.first / group_pages; group < groups_end(pages); ++group) {
         const std::uint64_t mask = mask_of(group, pages);
         if ((parts_.node.to_flush(group) & mask) == 0) continue;
-        const auto is_dead = [this](pages::SlotNumber slot) { return parts_.peers.is_dead(slot); };
-        if (!parts_.node.claim(group, parts_.slot, is_dead)) continue;
-        Status status = flush_group(group, mask);
-        parts_.node.release_claim(group);
-        if (first.is_ok()) first = std::move(status);
+        const Claim claim(parts_, group);
+        if (claim.is_refused()) continue;
+        if (claim.is_inherited()) keep_first(first, complete_journals(group));
+        keep_first(first, flush_group(group, mask, is_held));
     }
     return first;
 }
 
-Status Flusher::flush_group(std::uint64_t group, std::uint64_t mask) {
+Status Flusher::flush_group(std::uint64_t group, std::uint64_t mask, bool is_held) {
     Status first;
     std::uint64_t pages = parts_.node.to_flush(group) & mask;
     for (; pages != 0; pages &= pages - 1) {
-        if (sending_count_ == in_flight_max) {
-            Status status = finish_all();
-            if (first.is_ok()) first = std::move(status);
-        }
-        begin(group * group_pages + static_cast<std::uint64_t>(std::countr_zero(pages)));
+        if (sending_count_ == in_flight_max) keep_first(first, finish_all());
+        begin(first_of(group, pages), is_held);
     }
-    Status status = finish_all();
-    return first.is_ok() ? std::move(status) : std::move(first);
+    keep_first(first, finish_all());
+    return first;
 }
 
-void Flusher::begin(PageNumber page) {
+Status Flusher::flush_copies(PageRange pages, SentPages& next) {
+    Status first;
+    for (std::uint64_t group = pages.first / group_pages; group < groups_end(pages); ++group) {
+        for (std::uint64_t mask = mask_of(group, pages); mask != 0;) {
+            keep_first(first, flush_copies_of(group, mask, next));
+            // Not in the call above: the thread that moves the page may wait for this flusher.
+            if (mask != 0) wait_until_moved(first_of(group, mask));
+        }
+    }
+    return first;
+}
+
+//   mask  some pages of the group; at the end those that other threads move
+Status Flusher::flush_copies_of(std::uint64_t group, std::uint64_t& mask, SentPages& next) {
+    const PageNumber page = first_of(group, mask);
+    const PageCallName name("a fence", page, parts_.window.homes().home(page));
+    const node::PublicCall named(name.text());
+    const std::lock_guard lock(mutex_);
+    Claim claim(parts_, group);
+    claim.wait();
+    Status first;
+    if (claim.is_inherited()) first = complete_journals(group);
+    std::uint64_t moving = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        if (sending_count_ == in_flight_max) keep_first(first, finish_copies(next));
+        if (!begin_copy(first_of(group, mask))) moving |= mask & (~mask + 1);
+    }
+    keep_first(first, finish_copies(next));
+    mask = moving;
+    return first;
+}
+
+// After NodeState::begin_flush().
+Flusher::CopyState Flusher::copy_of(PageNumber page) const {
+    // Partner: an eviction, which holds the page word, and then keeps a page that to_flush() has.
+    base::fence(std::memory_order_seq_cst);
+    const pages::PageWord word = parts_.window.page_words().read(page);
+    switch (word.state) {
+        case PageState::valid:
+        case PageState::home:
+            return CopyState::here;
+        case PageState::held:
+            if (!parts_.peers.is_dead(word.who - 1)) return CopyState::moving;
+            break;
+        case PageState::absent:
+            break;
+    }
+    return CopyState::gone;
+}
+
+void Flusher::wait_until_moved(PageNumber page) const {
+    const PageCallName name("a fence", page, parts_.window.homes().home(page));
+    const node::PublicCall named(name.text());
+    wait_for_change(parts_.node, parts_.peers, parts_.window.page_words().word(page),
+                    [this](std::uint64_t packed) {
+                        const pages::PageWord word = pages::PageWord::unpacked(packed);
+                        return word.state == PageState::held && !parts_.peers.is_dead(word.who - 1);
+                    });
+}
+
+void Flusher::begin(PageNumber page, bool is_held) {
     const NodeState<>& node = parts_.node;
-    const Window& window = parts_.window;
-    const NodeNumber home = window.homes().home(page);
+    const NodeNumber home = parts_.window.homes().home(page);
     node.begin_flush(page);
     if (home == pages::no_node) {  // it was written outside of all allocations
         node.end_flush(page);
         return;
     }
-    if (home == window.node()) {
+    if (home == parts_.window.node()) {
         node.add_flushed(page);
-        window.page_words().note_write(page, node.next_epoch());
+        parts_.window.page_words().note_write(page, node.next_epoch());
+        node.end_flush(page);
+        return;
+    }
+    const CopyState copy = is_held ? CopyState::here : copy_of(page);
+    if (copy == CopyState::moving) node.add_written({page, 1});
+    if (copy != CopyState::here) {
         node.end_flush(page);
         return;
     }
     PageFlush& sending = sending_[sending_count_];
-    sending.difference = difference_of(page, sending.room);
-    if (sending.difference.is_empty()) {
-        node.end_flush(page);
-        return;
-    }
-    node.add_flushed(page);
-    window.page_words().note_write(page, node.next_epoch());
     sending.page = page;
     sending.home = home;
+    send(sending);
+    if (sending.requests_count == 0) {
+        node.end_flush(page);
+    } else {
+        ++sending_count_;
+    }
+}
+
+// Returns false if another thread moves the page.
+bool Flusher::begin_copy(PageNumber page) {
+    const NodeState<>& node = parts_.node;
+    const NodeNumber home = parts_.window.homes().home(page);
+    if (home == pages::no_node || home == parts_.window.node()) return true;
+    node.begin_flush(page);
+    const CopyState copy = copy_of(page);
+    if (copy == CopyState::moving) node.add_written({page, 1});
+    if (copy != CopyState::here) {
+        node.end_flush(page);
+        return copy == CopyState::gone;
+    }
+    PageFlush& sending = sending_[sending_count_];
+    sending.page = page;
+    sending.home = home;
+    send(sending);
+    ++sending_count_;
+    return true;
+}
+
+// Sends nothing if the difference is empty.
+void Flusher::send(PageFlush& sending) {
+    const Window& window = parts_.window;
+    const PageNumber page = sending.page;
+    const PageJournal journal = parts_.journals.of(parts_.slot);
+    const pages::PageSpan copy = journal.copy(sending_count_);
+    pages::copy_words(copy, window.plain(page));
+    parts_.leave_out_bound(page, copy);
     sending.requests_count = 0;
+    sending.difference = code_.make(sending.room, copy, window.twin(page));
+    if (sending.difference.is_empty()) return;
+    parts_.node.add_flushed(page);
+    window.page_words().note_write(page, parts_.node.next_epoch());
+    journal.begin(sending_count_, JournalStep::sending, page);
+    issue(sending);
+    FlushCounts& counts = parts_.counters.flushes;
+    counts.pages.fetch_add(1, std::memory_order_relaxed);
+    counts.bytes.fetch_add(sending.difference.bytes().size(), std::memory_order_relaxed);
+}
+
+void Flusher::issue(PageFlush& sending) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): next() writes it
     std::array<std::byte, operations::page_patch_bytes_max> room;
     pages::DifferenceParts parts(sending.difference);
     for (pages::Difference part = parts.next(room); !part.is_empty(); part = parts.next(room)) {
         ACP_ASSERT(sending.requests_count < parts_max);
-        sending.requests[sending.requests_count] = parts_.link.apply(page, home, part.bytes());
+        sending.requests[sending.requests_count] =
+            parts_.link.apply(sending.page, sending.home, part.bytes());
         ++sending.requests_count;
     }
-    FlushCounts& counts = parts_.counters.flushes;
-    counts.pages.fetch_add(1, std::memory_order_relaxed);
-    counts.bytes.fetch_add(sending.difference.bytes().size(), std::memory_order_relaxed);
-    ++sending_count_;
-}
-
-// Leaves out the bytes that are bound to locks: other threads change them in page and twin at any time.
-pages::Difference Flusher::difference_of(PageNumber page, pages::DifferenceRoom& room) {
-    const Window& window = parts_.window;
-    if (parts_.bound == nullptr || parts_.bound->first_in({page, 1}) == nullptr)
-        return code_.make(room, window.plain(page), window.twin(page));
-    std::memcpy(twin_copy_.data(), window.twin(page).data(), pages::page_bytes);
-    std::memcpy(plain_copy_.data(), window.plain(page).data(), pages::page_bytes);
-    const std::uint64_t begin = page * pages::page_bytes;
-    parts_.bound->for_each_in({page, 1}, [&](const BoundRange& range) {
-        const std::uint64_t first = std::max(range.first, begin) - begin;
-        const std::uint64_t end = std::min(range.end(), begin + pages::page_bytes) - begin;
-        std::memcpy(plain_copy_.data() + first, twin_copy_.data() + first, end - first);
-    });
-    return code_.make(room, plain_copy_, twin_copy_);
 }
 
 // The twin changes when the home has changed: until then a rank that repeats this finds the writes.
-Status Flusher::finish(PageFlush& sending) {
+Status Flusher::await(const PageFlush& sending) {
     Status first;
     for (std::size_t i = 0; i < sending.requests_count; ++i) {
-        Status status = parts_.link.wait(sending.requests[i]);
-        if (first.is_ok()) first = std::move(status);
+        keep_first(first, parts_.link.wait(sending.requests[i]));
     }
-    if (!first.is_ok()) {
-        parts_.node.add_written({sending.page, 1});
-        return Status::worded(first.code(), [&] {
-            return "the writes to shared page " + std::to_string(sending.page) +
-                   " did not reach its home, node " + std::to_string(sending.home) + ": " +
-                   std::string(first.message());
-        });
+    if (first.is_ok()) {
+        code_.apply(parts_.window.twin(sending.page), sending.difference);
+        return first;
     }
-    code_.apply(parts_.window.twin(sending.page), sending.difference);
-    parts_.node.end_flush(sending.page);
-    return {};
+    parts_.node.add_written({sending.page, 1});
+    return Status::worded(first.code(), [&] {
+        return "the writes to shared page " + std::to_string(sending.page) +
+               " did not reach its home, node " + std::to_string(sending.home) + ": " +
+               std::string(first.message());
+    });
+}
+
+// The page stays in NodeState::to_flush.
+Status Flusher::finish(std::size_t index) {
+    if (sending_[index].requests_count == 0) return {};
+    Status status = await(sending_[index]);
+    parts_.journals.of(parts_.slot).end(index);
+    return status;
 }
 
 Status Flusher::finish_all() {
     Status first;
     for (std::size_t i = 0; i < sending_count_; ++i) {
-        Status status = finish(sending_[i]);
-        if (first.is_ok()) first = std::move(status);
+        keep_first(first, finish(i));
+        parts_.node.end_flush(sending_[i].page);
     }
     sending_count_ = 0;
     return first;
+}
+
+Status Flusher::finish_copies(SentPages& next) {
+    Status first;
+    std::array<PageNumber, in_flight_max> sent{};
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < sending_count_; ++i) {
+        Status status = finish(i);
+        if (status.is_ok()) sent[count++] = sending_[i].page;
+        keep_first(first, std::move(status));
+    }
+    if (count != 0) keep_first(first, next.take(std::span(sent).first(count)));
+    for (std::size_t i = 0; i < sending_count_; ++i) parts_.node.end_flush(sending_[i].page);
+    sending_count_ = 0;
+    return first;
+}
+
+// Other ranks, too, may have died here, one after the other.
+Status Flusher::complete_journals(std::uint64_t group) {
+    Status first;
+    for (std::uint32_t slot = 0; slot < parts_.journals.ranks(); ++slot) {
+        const PageJournal journal = parts_.journals.of(slot);
+        for (std::size_t i = 0; i < PageJournal::pages_max; ++i) {
+            const JournalEntry entry = journal.read(i);
+            if (entry.step == JournalStep::none || entry.page / group_pages != group) continue;
+            keep_first(first, complete(journal, i));
+            journal.end(i);
+        }
+    }
+    return first;
+}
+
+Status Flusher::complete(const PageJournal& journal, std::size_t index) {
+    const JournalEntry entry = journal.read(index);
+    const pages::PageSpan twin = parts_.window.twin(entry.page);
+    if (entry.step == JournalStep::merging) {
+        const pages::PageMerge<> merge(
+            pages::words_of(parts_.window.plain(entry.page)), pages::words_of(twin),
+            reinterpret_cast<const std::uint64_t*>(journal.copy(index).data()));
+        merge.finish();
+        return {};
+    }
+    PageFlush& sending = sending_[0];
+    sending.page = entry.page;
+    sending.home = parts_.window.homes().home(entry.page);
+    sending.requests_count = 0;
+    sending.difference = code_.make(sending.room, journal.copy(index), twin);
+    if (sending.home == pages::no_node) return {};
+    issue(sending);
+    return await(sending);
 }
 
 }  // namespace acp::dsm

@@ -54,6 +54,13 @@ gma::Handle GmaHomeLink::get(PageRange pages, pages::NodeNumber home) {
                              pages.count * pages::page_bytes);
 }
 
+gma::Handle GmaHomeLink::get_into(pages::PageSpan target,
+                                  pages::PageNumber page,
+                                  pages::NodeNumber home) {
+    return data::copy_within(gma_, window_.own_address_of(target), window_.address_of(page, home),
+                             pages::page_bytes);
+}
+
 base::Status GmaHomeLink::wait(gma::Handle request) {
     return gma_.wait_for_one(request);
 }

@@ -40,6 +40,12 @@ public:
     // Begins to copy pages from the home into their twins.
     virtual gma::Handle get(PageRange pages, pages::NodeNumber home) = 0;
 
+    // Begins to copy a page from the home into memory of this node's block.
+    //   target  the request's own until it has ended
+    virtual gma::Handle get_into(pages::PageSpan target,
+                                 pages::PageNumber page,
+                                 pages::NodeNumber home) = 0;
+
     // Returns when the request has ended. Waits for no other command of the process.
     // Errors: peer (the home's node is lost), and those of the request.
     virtual base::Status wait(gma::Handle request) = 0;
@@ -57,6 +63,9 @@ public:
                      pages::NodeNumber home,
                      operations::MarkedPages& answer) override;
     gma::Handle get(PageRange pages, pages::NodeNumber home) override;
+    gma::Handle get_into(pages::PageSpan target,
+                         pages::PageNumber page,
+                         pages::NodeNumber home) override;
     base::Status wait(gma::Handle request) override;
 
 private:

@@ -11,7 +11,8 @@
 //   released   1: a rank of the node has released a lock with bound bytes in this epoch. All ranks; the
 //              leader clears it
 //   renewed    1: so has a rank of any node, before the last barrier. Leader; all ranks
-//   waiters    threads that may sleep on a page word. The sleepers; the rank that moved the page
+//   waiters    threads that may sleep on a page word or a claim. The sleepers; the rank that moved the
+//              page or released the claim
 //   fates      their number, or fates_max + 1: there are more. Leader; all ranks
 //   fate[]     a word for each run. Leader; all ranks
 //   claim[]    of a group: slot + 1 of the rank that flushes it, else 0. All ranks
@@ -21,8 +22,9 @@
 //   flushed[]  a bit for each page of which the home got writes in this epoch. The rank with the
 //              claim sets a bit before it sends; the leader clears all when the notices are exchanged
 //
-// A rank that dies with a claim leaves its pages in `sending`, and another rank flushes them again: a
-// home that applies a difference twice has the same bytes. Writes that a dead rank did not harvest
+// A rank that dies with a claim leaves its pages in `sending`, and another rank flushes them again,
+// after it has completed what the journals say: a home that applies a difference twice has the same
+// bytes. Writes that a dead rank did not harvest
 // are lost, as in every release-consistent memory. A leader that dies leaves a step that the next
 // leader repeats, with the same effect.
 // Tests: tests/unit/dsm/node_state_test.cpp.
@@ -41,6 +43,13 @@
 #include "pages/page_word.hpp"
 
 namespace acp::dsm {
+
+// The answer to a rank that wants to flush a group.
+enum class GroupClaim : std::uint8_t {
+    refused,  // another thread of a living rank has the claim
+    claimed,
+    inherited  // a dead rank had it: the caller completes what the journals say (page_journal.hpp)
+};
 
 template <template <class> class Atomic = std::atomic>
 class NodeState {
@@ -120,7 +129,7 @@ public:
         return words_[renewed_word].load(std::memory_order_relaxed) != 0;
     }
 
-    // The number of threads that may sleep on a page word.
+    // The number of threads that may sleep on a page word or a claim.
     [[nodiscard]] Word& waiters() const noexcept { return words_[waiters_word]; }
 
     // --- Written pages.
@@ -154,23 +163,32 @@ public:
         sending_[page / group_pages].fetch_and(~bit_of(page), std::memory_order_release);
     }
 
-    // A rank flushes a group. Returns whether it may; else another thread does so.
+    // A rank flushes a group, or another thread does so.
     //   is_dead  bool(SlotNumber): whether a process has ended
     template <typename IsDead>
-    [[nodiscard]] bool claim(std::uint64_t group,
-                             pages::SlotNumber slot,
-                             const IsDead& is_dead) const noexcept {
+    [[nodiscard]] GroupClaim claim(std::uint64_t group,
+                                   pages::SlotNumber slot,
+                                   const IsDead& is_dead) const noexcept {
         // acquire: the twins that the claim's last owner changed; partner: release_claim()
         std::uint64_t seen = claims_[group].load(std::memory_order_relaxed);
         do {
-            if (seen != 0 && !is_dead(static_cast<pages::SlotNumber>(seen - 1))) return false;
+            if (seen != 0 && !is_dead(static_cast<pages::SlotNumber>(seen - 1))) {
+                return GroupClaim::refused;
+            }
         } while (!claims_[group].compare_exchange_weak(seen, slot + 1, std::memory_order_acquire,
                                                        std::memory_order_relaxed));
-        return true;
+        return seen == 0 ? GroupClaim::claimed : GroupClaim::inherited;
     }
 
+    // seq_cst: before the caller looks whether a thread sleeps on the claim; partner: that thread, which
+    // counts itself among waiters(), and then looks at the claim
     void release_claim(std::uint64_t group) const noexcept {
-        claims_[group].store(0, std::memory_order_release);
+        claims_[group].store(0, std::memory_order_seq_cst);
+    }
+
+    // For waits: slot + 1 of the rank that has the claim, else 0.
+    [[nodiscard]] const Word& claim_word(std::uint64_t group) const noexcept {
+        return claims_[group];
     }
 
     // Forgets what was written: the pages are allocated no more.

@@ -36,6 +36,17 @@ PageRange whole_blocks(PageRange pages, std::uint64_t page_count) noexcept {
     return {first, std::min(end, page_count) - first};
 }
 
+// Adds what a tracker finds to the node's written pages.
+class NodeWrites final : public WrittenPages {
+public:
+    explicit NodeWrites(NodeState<> node) noexcept : node_(node) {}
+
+    void add(PageRange pages) noexcept override { node_.add_written(pages); }
+
+private:
+    NodeState<> node_;
+};
+
 NodeState<> state_of(const Window& window) noexcept {
     return {reinterpret_cast<NodeState<>::Word*>(window.state()), window.page_count()};
 }
@@ -168,11 +179,23 @@ RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory, const BoundRange
       link_(gma, memory.window()),
       fetcher_(parts(), *this),
       flusher_(parts(), operations::difference_code()),
+      fence_(parts(), flusher_),
+      early_(flusher_),
       bound_pages_(gma, parts(), fetcher_),
       service_(tracked_memory(memory.window()), mapped_, fetcher_, counters_.faults) {}
 
 PageParts RankPages::parts() noexcept {
-    return {link_, peers_, memory_.window(), node_, gma_.space().slot(), counters_, &bound_};
+    const Window& window = memory_.window();
+    auto* const journals =
+        reinterpret_cast<std::byte*>(window.state()) + state_bytes(window.page_count());
+    return {link_,
+            peers_,
+            window,
+            node_,
+            {journals, gma_.space().segment().shape().local_procs},
+            gma_.space().slot(),
+            counters_,
+            &bound_};
 }
 
 Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
@@ -191,6 +214,7 @@ Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
 
 // A page whose home is lost stays absent: a touch of it says so.
 bool RankPages::synchronize(team::Team& team, Status& status) {
+    finish_flushes();
     bound_pages_.save_held(bound_);
     const bool is_whole = synchronize_held(team, status);
     Status restored = bound_pages_.restore_held();
@@ -272,6 +296,13 @@ Status RankPages::prefetch(PageRange pages) {
     if (tracker_->maps_whole_blocks()) pages = whole_blocks(pages, memory_.window().page_count());
     Status status = fetcher_.fetch(pages);
     return status.is_ok() ? service_.map_brought(pages).status() : std::move(status);
+}
+
+Status RankPages::flush(PageRange pages) {
+    NodeWrites writes(node_);
+    Status status = tracker_->find_written(pages, writes);
+    if (status.is_ok()) early_.begin(pages);
+    return status;
 }
 
 Status RankPages::open(PageRange pages, bool is_written) {

@@ -15,6 +15,7 @@
 #include "dsm/barrier.hpp"
 #include "dsm/bound_pages.hpp"
 #include "dsm/bound_ranges.hpp"
+#include "dsm/early_flusher.hpp"
 #include "dsm/fault_service.hpp"
 #include "dsm/fetcher.hpp"
 #include "dsm/flusher.hpp"
@@ -23,6 +24,8 @@
 #include "dsm/mapped_pages.hpp"
 #include "dsm/node_state.hpp"
 #include "dsm/page_counters.hpp"
+#include "dsm/page_fence.hpp"
+#include "dsm/page_journal.hpp"
 #include "dsm/page_updates.hpp"
 #include "dsm/segment_peers.hpp"
 #include "dsm/tracker.hpp"
@@ -35,10 +38,14 @@ namespace acp::dsm {
 
 class RankPages final : private PageLoss {
 public:
-    // The bytes of the window's state (WindowPlan).
+    // The bytes of the window's state (WindowPlan): those of each node, whole pages, and behind them
+    // the journals of its ranks.
     [[nodiscard]] static constexpr std::uint64_t state_bytes(std::uint64_t pages) noexcept {
-        return NodeState<>::bytes(pages);
+        return (NodeState<>::bytes(pages) + pages::page_bytes - 1) / pages::page_bytes *
+               pages::page_bytes;
     }
+
+    static constexpr std::uint64_t rank_bytes = PageJournal::bytes;
 
     // Begins to track this rank's mapping: from now on a touched page is fetched.
     //   gma, memory, bound  outlive this
@@ -84,6 +91,16 @@ public:
     // Errors: as PageFetcher::fetch; system (the kernel refuses to map them).
     base::Status prefetch(PageRange pages);
 
+    // Begins to send what this rank has written in the pages. Errors: system (the kernel does not say
+    // which pages were written); nothing is sent then.
+    base::Status flush(PageRange pages);
+
+    // Returns when all that flush() began has been sent: the memory of the homes may then go.
+    void finish_flushes() noexcept { early_.finish(); }
+
+    // PageFence::synchronize.
+    base::Status fence(PageRange pages) { return fence_.synchronize(pages); }
+
     // Whether barriers fetch pages again.
     void choose_update(PageRange pages, UpdateChoice choice) noexcept {
         updates_.choose(pages, choice);
@@ -120,6 +137,8 @@ private:
     GmaHomeLink link_;
     PageFetcher fetcher_;
     Flusher flusher_;
+    PageFence fence_;
+    EarlyFlusher early_;  // ends before the flusher
     BoundPages bound_pages_;
     std::unique_ptr<Tracker> tracker_;
     FaultService service_;  // ends before the tracker

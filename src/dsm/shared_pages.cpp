@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fence.hpp"
 #include "base/format.hpp"
 #include "dsm/tracker_choice.hpp"
 #include "team/collectives.hpp"
@@ -110,7 +111,8 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     const team::TeamHandle ranks = divided.value();
     const std::uint64_t count = pages_for(bytes);
     const WindowPlan plan{count * pages::page_bytes,
-                          RankPages::state_bytes(pages::AllocatedPages::window_pages(count))};
+                          RankPages::state_bytes(pages::AllocatedPages::window_pages(count)),
+                          RankPages::rank_bytes};
     std::unique_ptr<WindowMemory> memory;
     auto bound = std::make_unique<BoundRanges>();
     std::unique_ptr<RankPages> rank;
@@ -144,6 +146,7 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
 }
 
 Status SharedPages::close() {
+    finish_flushes();
     auto status =
         tools_.teams.run(ranks_, {CollectiveCall::finalize_pages, 0}, [this](team::Team& team) {
             if (!team::synchronize(team)) return false;
@@ -287,6 +290,21 @@ Status SharedPages::prefetch(const void* address, std::uint64_t bytes) {
     Status status = check_range(address, bytes);
     if (!status.is_ok() || rank_ == nullptr) return status;
     return rank_->prefetch(window().pages_of(address, bytes));
+}
+
+Status SharedPages::flush(const void* address, std::uint64_t bytes) {
+    Status status = check_range(address, bytes);
+    if (!status.is_ok() || rank_ == nullptr) return status;
+    return rank_->flush(window().pages_of(address, bytes));
+}
+
+Status SharedPages::fence(const void* address, std::uint64_t bytes) {
+    Status status = check_range(address, bytes);
+    if (!status.is_ok()) return status;
+    if (rank_ != nullptr) return rank_->fence(window().pages_of(address, bytes));
+    // seq_cst: the caller's accesses before and behind the call; partners: the fences of other ranks
+    base::fence(std::memory_order_seq_cst);
+    return {};
 }
 
 Status SharedPages::choose_update(const void* address, std::uint64_t bytes, UpdateChoice choice) {

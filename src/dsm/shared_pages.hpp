@@ -132,6 +132,22 @@ public:
     //   bytes  1 or more
     base::Status prefetch(const void* address, std::uint64_t bytes);
 
+    // Begins to send what this rank has written in a range to the homes. Errors: argument (as
+    // prefetch), and as RankPages::flush.
+    //   bytes  1 or more
+    base::Status flush(const void* address, std::uint64_t bytes);
+
+    // Returns when all that flush() began has been sent. Before a meeting of all ranks behind which the
+    // heaps end.
+    void finish_flushes() noexcept {
+        if (rank_ != nullptr) rank_->finish_flushes();
+    }
+
+    // Exchanges writes to a range with the homes (PageFence). Errors: argument (as prefetch), and as
+    // PageFence::synchronize.
+    //   bytes  1 or more
+    base::Status fence(const void* address, std::uint64_t bytes);
+
     // Chooses whether barriers fetch pages again that this rank has mapped.
     // Errors: argument (as above).
     //   bytes  1 or more

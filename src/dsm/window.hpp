@@ -8,8 +8,8 @@
 // at the window's address, whose faults the tracker handles (dsm/tracker.hpp). So a page has an
 // ordinary global address, copies and operations of other nodes reach it, and it outlives its rank.
 // Behind the pages the same block has what the node's ranks share of them, which is never tracked:
-// the twins, the page words, the homes, the marks of the sharers, the clock of the copies, and the
-// state of the barrier. A job of one node has the pages alone.
+// the twins, the page words, the homes, the marks of the sharers, the clock of the copies, the state
+// of the barrier, and the journal of each rank. A job of one node has the pages alone.
 //
 // Below the API layer only the inline copy of the calling thread touches the window, before it holds
 // a lock, a role or a hazard line of others; every other layer is given plain().
@@ -49,7 +49,7 @@ struct WindowLayout {
     std::uint64_t bytes = 0;  // the size of the block
 
     //   nodes  of the job
-    //   state  bytes of the barrier's state in a job of several nodes
+    //   state  bytes of the barrier's state and the journals in a job of several nodes
     [[nodiscard]] static WindowLayout of(std::uint64_t pages,
                                          pages::NodeNumber nodes,
                                          std::uint64_t state) noexcept;
@@ -139,8 +139,15 @@ public:
         return {words_at<pages::CacheClock<>>(layout_.clock), places_.pages};
     }
 
-    // Memory for the state of a barrier between nodes; zero at first.
+    // Memory for what the ranks of a node share between nodes (RankPages::state_bytes); zero at first.
     [[nodiscard]] char* state() const noexcept { return places_.block + layout_.state; }
+
+    // The global address of a page of memory in this node's block.
+    [[nodiscard]] memory::GlobalAddress own_address_of(pages::PageSpan page) const noexcept {
+        return places_.blocks[places_.node] +
+               static_cast<std::uint64_t>(reinterpret_cast<const char*>(page.data()) -
+                                          places_.block);
+    }
 
     // The global address of a page in the memory of a node, of its twin on this node, and of the
     // words of pages::Sharers of a node.

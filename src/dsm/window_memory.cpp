@@ -54,6 +54,12 @@ void make_zero(char* start, std::uint64_t bytes) noexcept {
     if (!os::give_back_shared(start, bytes)) std::memset(start, 0, bytes);
 }
 
+std::uint64_t most_ranks_of_a_node(const team::Membership& members) {
+    std::vector<std::uint64_t> ranks(members.nodes());
+    for (std::uint32_t rank = 0; rank < members.size(); ++rank) ++ranks[members.node_of(rank)];
+    return *std::max_element(ranks.begin(), ranks.end());
+}
+
 struct Opened {
     GlobalAddress own_block = 0;
     os::Mapping tracked;
@@ -73,7 +79,8 @@ public:
           segment_(segment),
           plan_(plan),
           pages_(pages::AllocatedPages::window_pages(plan.bytes / pages::page_bytes)),
-          layout_(WindowLayout::of(pages_, members_.nodes(), plan.state_bytes)),
+          state_bytes_(plan.state_bytes + plan.rank_bytes * most_ranks_of_a_node(members_)),
+          layout_(WindowLayout::of(pages_, members_.nodes(), state_bytes_)),
           offers_(members_.size()) {}
 
     Result<Opened> run() {
@@ -271,7 +278,7 @@ private:
         found.tracked = tracked.data();
         found.block = own_block();
         found.pages = pages_;
-        found.state_bytes = plan_.state_bytes;
+        found.state_bytes = state_bytes_;
         found.node = members_.own_node();
         for (std::uint32_t node = 0; node < members_.nodes(); ++node)
             found.blocks.push_back(block_of(node));
@@ -284,6 +291,7 @@ private:
     const node::Segment& segment_;
     const WindowPlan& plan_;
     std::uint64_t pages_;  // the number of pages in the window
+    std::uint64_t state_bytes_;
     WindowLayout layout_;
     std::vector<Offer> offers_;  // one of each rank, in the order of the ranks
     Offer own_;

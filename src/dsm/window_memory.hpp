@@ -24,7 +24,10 @@ namespace acp::dsm {
 struct WindowPlan {
     // Allocations of `bytes` bytes in all find room in the window; whole pages, the same on all ranks.
     std::uint64_t bytes = 0;
-    std::uint64_t state_bytes = 0;  // WindowLayout::of; of no effect on one node
+    // WindowLayout::of: those of each node, and those for each rank of the node that has the most ranks,
+    // so that all nodes need the same. A job of one node needs neither.
+    std::uint64_t state_bytes = 0;
+    std::uint64_t rank_bytes = 0;
 };
 
 class WindowMemory {

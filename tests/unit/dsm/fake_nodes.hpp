@@ -15,6 +15,7 @@
 #include "dsm/fetcher.hpp"
 #include "dsm/flusher.hpp"
 #include "dsm/node_state.hpp"
+#include "dsm/rank_pages.hpp"
 #include "dsm/window.hpp"
 
 #include "support/interleave.hpp"
@@ -83,6 +84,9 @@ public:
                      pages::NodeNumber home,
                      operations::MarkedPages& answer) override;
     gma::Handle get(PageRange pages, pages::NodeNumber home) override;
+    gma::Handle get_into(pages::PageSpan target,
+                         pages::PageNumber page,
+                         pages::NodeNumber home) override;
     base::Status wait(gma::Handle request) override;
 
     // The home's node is lost: its requests fail.
@@ -95,6 +99,9 @@ public:
     std::function<void()> before_mark = [] {};
 
     [[nodiscard]] std::uint64_t requests() const noexcept { return last_; }
+
+    // Differences that were sent, or parts of them.
+    [[nodiscard]] std::uint64_t applies() const noexcept { return applies_; }
 
 private:
     struct Pending {
@@ -115,6 +122,7 @@ private:
     std::vector<bool> has_ended_{true};
     std::vector<bool> has_failed_{false};
     gma::Handle last_ = 0;
+    std::uint64_t applies_ = 0;
 };
 
 class FakePeers final : public NodePeers {
@@ -147,7 +155,7 @@ public:
              std::uint64_t pages,
              Defect defect,
              std::uint64_t seed)
-        : block_(WindowLayout::of(pages, nodes_count, NodeState<>::bytes(pages)).bytes /
+        : block_(WindowLayout::of(pages, nodes_count, state_bytes(pages)).bytes /
                  pages::page_bytes),
           window(places(node, nodes_count, pages)),
           state(reinterpret_cast<NodeState<>::Word*>(window.state()), pages),
@@ -161,8 +169,20 @@ public:
         }
     }
 
+    [[nodiscard]] PageJournals journals() const {
+        return {reinterpret_cast<std::byte*>(window.state()) +
+                    RankPages::state_bytes(window.page_count()),
+                ranks_max};
+    }
+
+    // A thread touches a page, and this node gets the page's bytes.
+    void fetch(pages::PageNumber page, pages::SlotNumber slot = 0) {
+        PageFetcher fetcher(parts(slot), loss);
+        fetcher.bring({page, 1});
+    }
+
     [[nodiscard]] PageParts parts(pages::SlotNumber slot) {
-        return {link, peers, window, state, slot, counters[slot]};
+        return {link, peers, window, state, journals(), slot, counters[slot]};
     }
 
 private:
@@ -173,10 +193,16 @@ private:
         places.block = reinterpret_cast<char*>(block_.data());
         places.tracked = places.block;
         places.pages = pages;
-        places.state_bytes = NodeState<>::bytes(pages);
+        places.state_bytes = state_bytes(pages);
         places.node = node;
         places.blocks.resize(nodes_count);
         return places;
+    }
+
+    static constexpr std::uint32_t ranks_max = 8;
+
+    [[nodiscard]] static std::uint64_t state_bytes(std::uint64_t pages) {
+        return RankPages::state_bytes(pages) + ranks_max * RankPages::rank_bytes;
     }
 
     std::vector<FakePage> block_;
@@ -187,7 +213,7 @@ public:
     FakeLink link;
     FakePeers peers;
     FakeLoss loss;
-    std::array<PageCounters, 8> counters;  // the slot of a rank is its index
+    std::array<PageCounters, ranks_max> counters;  // the slot of a rank is its index
 };
 
 inline gma::Handle FakeLink::add(pages::NodeNumber home, std::function<void()> run) {
@@ -225,6 +251,7 @@ inline base::Status FakeLink::wait(gma::Handle request) {
 inline gma::Handle FakeLink::apply(pages::PageNumber page,
                                    pages::NodeNumber home,
                                    std::span<const std::byte> difference) {
+    ++applies_;
     std::vector<std::byte> bytes(difference.begin(), difference.end());
     const gma::Handle request = add(home, [this, page, home, bytes = std::move(bytes)] {
         const pages::PageSpan target = nodes_[home]->window.plain(page);
@@ -272,6 +299,17 @@ inline gma::Handle FakeLink::get(PageRange pages, pages::NodeNumber home) {
             sched::pause();
             std::memcpy(&twin[twin.size() / 2], &source[twin.size() / 2], source.size() / 2);
         }
+    });
+}
+
+inline gma::Handle FakeLink::get_into(pages::PageSpan target,
+                                      pages::PageNumber page,
+                                      pages::NodeNumber home) {
+    return add(home, [this, target, page, home] {
+        const pages::PageSpan source = nodes_[home]->window.plain(page);
+        std::memcpy(target.data(), source.data(), source.size() / 2);
+        sched::pause();
+        std::memcpy(&target[target.size() / 2], &source[target.size() / 2], source.size() / 2);
     });
 }
 

@@ -5,7 +5,9 @@
 #include "dsm/flusher.hpp"
 
 #include <gtest/gtest.h>
+#include <vector>
 
+#include "pages/page_merge.hpp"
 #include "unit/dsm/fake_nodes.hpp"
 
 namespace acp::dsm::test {
@@ -19,6 +21,8 @@ protected:
     FlusherTest() { make_nodes(nodes_, 3, pages_count); }
 
     void write(std::uint32_t node, pages::PageNumber page, std::size_t at, int value) {
+        if (nodes_[node]->window.page_words().read(page).state != pages::PageState::home)
+            nodes_[node]->fetch(page);
         nodes_[node]->window.plain(page)[at] = static_cast<std::byte>(value);
         nodes_[node]->state.add_written({page, 1});
     }
@@ -91,13 +95,13 @@ TEST_F(FlusherTest, sends_a_long_difference_in_parts) {
     for (std::size_t at = 0; at < pages::page_bytes; ++at) {
         ASSERT_EQ(home_byte(0, at), at % 64 != 63 ? static_cast<int>(at % 250 + 1) : 0) << at;
     }
-    EXPECT_GE(nodes_[1]->link.requests(), 4U);
+    EXPECT_GE(nodes_[1]->link.applies(), 4U);
 }
 
 TEST_F(FlusherTest, sends_and_notices_nothing_of_a_page_with_equal_bytes) {
     write(1, 4, 0, 0);
     ASSERT_TRUE(flush(1).is_ok());
-    EXPECT_EQ(nodes_[1]->link.requests(), 0U);
+    EXPECT_EQ(nodes_[1]->link.applies(), 0U);
     EXPECT_TRUE(flushed(1).empty());
     EXPECT_EQ(nodes_[1]->state.to_flush(0), 0U);
 }
@@ -105,7 +109,7 @@ TEST_F(FlusherTest, sends_and_notices_nothing_of_a_page_with_equal_bytes) {
 TEST_F(FlusherTest, notices_a_page_that_is_homed_here_and_sends_nothing) {
     write(0, 4, 0, 5);
     ASSERT_TRUE(flush(0).is_ok());
-    EXPECT_EQ(nodes_[0]->link.requests(), 0U);
+    EXPECT_EQ(nodes_[0]->link.applies(), 0U);
     EXPECT_EQ(flushed(0), std::vector<pages::PageNumber>{4});
 }
 
@@ -119,9 +123,9 @@ TEST_F(FlusherTest, flushes_more_pages_than_are_in_flight_at_once) {
 }
 
 TEST_F(FlusherTest, keeps_the_writes_that_a_lost_home_did_not_get) {
-    nodes_[1]->link.lose(2);
     write(1, 50, 0, 5);
     write(1, 4, 0, 6);
+    nodes_[1]->link.lose(2);
     const base::Status status = flush(1);
     EXPECT_EQ(status.code(), base::Code::peer);
     EXPECT_NE(status.message().find("page 50"), std::string::npos) << status.message();
@@ -133,7 +137,7 @@ TEST_F(FlusherTest, keeps_the_writes_that_a_lost_home_did_not_get) {
 TEST_F(FlusherTest, continues_the_flush_of_a_dead_rank) {
     const auto none_is_dead = [](pages::SlotNumber) { return false; };
     write(1, 4, 0, 5);
-    ASSERT_TRUE(nodes_[1]->state.claim(0, 1, none_is_dead));
+    ASSERT_EQ(nodes_[1]->state.claim(0, 1, none_is_dead), GroupClaim::claimed);
     nodes_[1]->state.begin_flush(4);
     ASSERT_TRUE(flush(1).is_ok());
     EXPECT_EQ(home_byte(4, 0), 0) << "the claim's rank lives";
@@ -142,13 +146,76 @@ TEST_F(FlusherTest, continues_the_flush_of_a_dead_rank) {
     EXPECT_EQ(home_byte(4, 0), 5);
 }
 
+// The home has got the byte 5, which a thread has restored since.
+TEST_F(FlusherTest, sends_the_copy_of_a_dead_rank_before_what_was_written_since) {
+    const auto none_is_dead = [](pages::SlotNumber) { return false; };
+    FakeNode& node = *nodes_[1];
+    write(1, 4, 0, 5);
+    ASSERT_EQ(node.state.claim(0, 1, none_is_dead), GroupClaim::claimed);
+    node.state.begin_flush(4);
+    const PageJournal journal = node.journals().of(1);
+    pages::copy_words(journal.copy(2), node.window.plain(4));
+    journal.begin(2, JournalStep::sending, 4);
+    nodes_[0]->window.plain(4)[0] = std::byte{5};
+    node.peers.dead[1] = true;
+    node.window.plain(4)[0] = std::byte{0};
+    node.window.plain(4)[1] = std::byte{7};
+    ASSERT_TRUE(flush(1).is_ok());
+    EXPECT_EQ(home_byte(4, 0), 0);
+    EXPECT_EQ(home_byte(4, 1), 7);
+    EXPECT_EQ(journal.read(2).step, JournalStep::none);
+    EXPECT_EQ(node.state.to_flush(0), 0U);
+}
+
+TEST_F(FlusherTest, completes_the_journals_of_several_ranks_that_died_one_after_the_other) {
+    FakeNode& node = *nodes_[1];
+    write(1, 4, 0, 5);
+    write(1, 5, 0, 6);
+    for (const pages::SlotNumber slot : {1U, 2U}) {
+        const pages::PageNumber page = 3 + slot;
+        const auto is_dead = [&](pages::SlotNumber other) { return node.peers.dead[other]; };
+        EXPECT_NE(node.state.claim(0, slot, is_dead), GroupClaim::refused);
+        node.state.begin_flush(page);
+        pages::copy_words(node.journals().of(slot).copy(0), node.window.plain(page));
+        node.journals().of(slot).begin(0, JournalStep::sending, page);
+        node.peers.dead[slot] = true;
+    }
+    node.window.plain(4)[0] = node.window.plain(5)[0] = std::byte{0};
+    ASSERT_TRUE(flush(1).is_ok());
+    EXPECT_EQ(node.link.applies(), 4U) << "each copy, and then each page";
+    EXPECT_EQ(home_byte(4, 0), 0);
+    EXPECT_EQ(home_byte(5, 0), 0);
+}
+
+TEST_F(FlusherTest, sends_nothing_of_a_page_that_the_node_has_dropped) {
+    write(1, 4, 0, 5);
+    nodes_[1]->window.page_words().invalidate(4);
+    ASSERT_TRUE(flush(1).is_ok());
+    EXPECT_EQ(nodes_[1]->link.applies(), 0U);
+    EXPECT_EQ(nodes_[1]->state.to_flush(0), 0U);
+}
+
+TEST_F(FlusherTest, leaves_a_page_to_the_thread_that_drops_it) {
+    const auto none_is_dead = [](pages::SlotNumber) { return false; };
+    const pages::PageWords<> words = nodes_[1]->window.page_words();
+    write(1, 4, 0, 5);
+    ASSERT_TRUE(words.begin_drop(4, 0, none_is_dead));
+    ASSERT_TRUE(flush(1).is_ok());
+    EXPECT_EQ(nodes_[1]->link.applies(), 0U);
+    EXPECT_EQ(nodes_[1]->state.to_flush(0), 1U << 4);
+    Flusher flusher(nodes_[1]->parts(0), operations::difference_code());
+    ASSERT_TRUE(flusher.flush_held(4).is_ok());
+    EXPECT_EQ(home_byte(4, 0), 5);
+    EXPECT_EQ(nodes_[1]->state.to_flush(0), 0U);
+}
+
 TEST_F(FlusherTest, sends_again_what_was_written_behind_a_flush) {
     write(1, 4, 0, 5);
     ASSERT_TRUE(flush(1).is_ok());
     write(1, 4, 0, 0);
     ASSERT_TRUE(flush(1).is_ok());
     EXPECT_EQ(home_byte(4, 0), 0);
-    EXPECT_EQ(nodes_[1]->link.requests(), 2U);
+    EXPECT_EQ(nodes_[1]->link.applies(), 2U);
 }
 
 }  // namespace

@@ -55,13 +55,16 @@ TEST(NodeState, has_a_page_that_was_written_again_while_it_was_flushed) {
 
 TEST(NodeState, gives_a_claim_to_one_rank_until_that_releases_it_or_dies) {
     StateOf<std::atomic> node(65);
-    EXPECT_TRUE(node.state.claim(1, 0, none_is_dead));
-    EXPECT_FALSE(node.state.claim(1, 1, none_is_dead));
-    EXPECT_FALSE(node.state.claim(1, 0, none_is_dead)) << "by another thread";
-    EXPECT_TRUE(node.state.claim(0, 1, none_is_dead));
-    EXPECT_TRUE(node.state.claim(1, 1, [](SlotNumber slot) { return slot == 0; }));
+    using enum GroupClaim;
+    EXPECT_EQ(node.state.claim(1, 0, none_is_dead), claimed);
+    EXPECT_EQ(node.state.claim(1, 1, none_is_dead), refused);
+    EXPECT_EQ(node.state.claim(1, 0, none_is_dead), refused) << "by another thread";
+    EXPECT_EQ(node.state.claim_word(1).load(), 1U);
+    EXPECT_EQ(node.state.claim(0, 1, none_is_dead), claimed);
+    EXPECT_EQ(node.state.claim(1, 1, [](SlotNumber slot) { return slot == 0; }), inherited);
     node.state.release_claim(1);
-    EXPECT_TRUE(node.state.claim(1, 0, none_is_dead));
+    EXPECT_EQ(node.state.claim_word(1).load(), 0U);
+    EXPECT_EQ(node.state.claim(1, 0, none_is_dead), claimed);
 }
 
 TEST(NodeState, has_notices_of_flushed_pages_for_one_epoch) {
@@ -124,7 +127,7 @@ struct FlushScene {
         const auto is_dead = [this](SlotNumber other) {
             return dead.load(std::memory_order_acquire) == other + 1;
         };
-        if (!state.claim(0, slot, is_dead)) return;
+        if (state.claim(0, slot, is_dead) == GroupClaim::refused) return;
         EXPECT_TRUE(owner.peek() == 0 || owner.peek() == dead.peek()) << "two ranks flush it";
         owner.store(slot + 1, std::memory_order_relaxed);
         if (state.to_flush(0) != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random programs without data races, over plain memory: 3 nodes of 2 ranks of 2 threads write and
-// read bytes of the same pages between barriers, while homes migrate, ranks flush early and evict
+// read bytes of the same pages between barriers, while homes migrate, ranks flush early, fence and evict
 // pages, and requests arrive in any order. Each read sees what the model of the program says. Each
 // defect that is planted into the protocol is found in at most 10 epochs of a program.
 // ACP_TEST_SEED repeats a program; TEST_SEEDS sets how many run.
@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <optional>
+
+#include "dsm/page_fence.hpp"
 
 #include "support/race_free_program.hpp"
 #include "unit/dsm/fake_nodes.hpp"
@@ -33,11 +35,13 @@ struct FakeRank {
         : node(node_of_rank),
           slot(slot_of_rank),
           flusher(node.parts(slot), operations::difference_code()),
+          fence(node.parts(slot), flusher),
           fetcher(node.parts(slot), node.loss) {}
 
     FakeNode& node;
     pages::SlotNumber slot;
     Flusher flusher;
+    PageFence fence;
     PageFetcher fetcher;
     FakeMeeting meeting{threads};
     std::array<bool, pages_count> is_mapped{};
@@ -55,6 +59,7 @@ struct ProtocolRun {
     std::uint64_t evicted = 0;
     std::uint64_t kept = 0;
     std::uint64_t updated = 0;
+    std::uint64_t fenced = 0;
 };
 
 class ProtocolScene {
@@ -99,6 +104,7 @@ private:
                 perform(rank, access);
                 if (random_.chance(3)) evict(rank, access.place / pages::page_bytes);
                 if (random_.chance(2)) flush(rank, access.place / pages::page_bytes);
+                if (random_.chance(2)) fence(rank, access.place / pages::page_bytes);
                 if (!outcome_.failure.empty()) return;
                 if (random_.chance(60)) sched::pause();
             }
@@ -163,13 +169,23 @@ private:
         is_flushing_[index_of(rank)] = false;
     }
 
-    void flush_now(FakeRank& rank, PageRange pages) {
+    // Any pages, whether or not the node has copies, while other threads and nodes write them.
+    void fence(FakeRank& rank, pages::PageNumber page) {
+        if (is_flushing_[index_of(rank)]) return;
+        is_flushing_[index_of(rank)] = true;
+        EXPECT_TRUE(rank.fence.synchronize({page, random_.between(1, pages_count - page)}).is_ok());
+        is_flushing_[index_of(rank)] = false;
+        ++outcome_.fenced;
+    }
+
+    void flush_now(FakeRank& rank, PageRange pages, bool is_held = false) {
         std::vector<FakePage> twins;
         for (std::uint64_t i = 0; i < pages_count && defect_ == Defect::old_twin; ++i) {
             std::memcpy(twins.emplace_back().bytes.data(), rank.node.window.twin(i).data(),
                         pages::page_bytes);
         }
-        EXPECT_TRUE(rank.flusher.flush(pages).is_ok());
+        EXPECT_TRUE(
+            (is_held ? rank.flusher.flush_held(pages.first) : rank.flusher.flush(pages)).is_ok());
         for (std::uint64_t i = 0; i < twins.size(); ++i) {
             std::memcpy(rank.node.window.twin(i).data(), twins[i].bytes.data(), pages::page_bytes);
         }
@@ -202,7 +218,7 @@ private:
         if (defect_ != Defect::dirty_page_is_evicted) harvest(rank, page);
         rank.is_written[page] = false;
         rank.is_mapped[page] = false;
-        flush_now(rank, {page, 1});
+        flush_now(rank, {page, 1}, true);
         is_flushing_[index_of(rank)] = false;
     }
 
@@ -332,12 +348,14 @@ TEST(Protocol, shows_each_read_of_a_race_free_program_the_bytes_of_the_model) {
                              all.evicted += run.evicted;
                              all.kept += run.kept;
                              all.updated += run.updated;
+                             all.fenced += run.fenced;
                          });
     // Each part of the protocol takes part.
     EXPECT_GT(all.moved, 0U);
     EXPECT_GT(all.evicted, 0U);
     EXPECT_GT(all.kept, 0U);
     EXPECT_GT(all.updated, 0U);
+    EXPECT_GT(all.fenced, 0U);
     EXPECT_GT(all.repeated, 0U);
     std::printf(
         "moved %llu, fetched again %llu, evicted %llu, kept %llu\n",

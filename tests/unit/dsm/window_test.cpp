@@ -105,6 +105,8 @@ TEST_F(WindowTest, keeps_structures_of_several_nodes_apart) {
     }
     EXPECT_EQ(reinterpret_cast<char*>(window.twin(2).data()), block() + layout.twins + 2 * 4096);
     EXPECT_EQ(window.twin_address_of(2), window.address_of(0, 2) + layout.twins + 2 * 4096);
+    const pages::PageSpan third(reinterpret_cast<std::byte*>(block()) + 2 * 4096, 4096);
+    EXPECT_EQ(window.own_address_of(third), window.address_of(2, 2));
     EXPECT_EQ(window.sharers_address_of(1), window.address_of(0, 1) + layout.sharers);
 
     // Writes to one structure leave the others as they are.

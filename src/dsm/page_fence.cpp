@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gets the pages of one claim together, and merges them one after the other.
+#include "dsm/page_fence.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/fence.hpp"
+
+#include "pages/page_merge.hpp"
+
+namespace acp::dsm {
+
+using base::Status;
+
+Status PageFence::synchronize(PageRange pages) {
+    // seq_cst, here and below: the accesses of this thread to pages whose home is this node, before
+    // and behind the call; partners: the fences of ranks of this node
+    base::fence(std::memory_order_seq_cst);
+    Status status = flusher_.flush_copies(pages, *this);
+    base::fence(std::memory_order_seq_cst);
+    return status;
+}
+
+Status PageFence::take(std::span<const pages::PageNumber> pages) {
+    const PageJournal journal = parts_.journals.of(parts_.slot);
+    std::array<gma::Handle, PageJournal::pages_max> gets{};
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+        gets[i] =
+            parts_.link.get_into(journal.copy(i), pages[i], parts_.window.homes().home(pages[i]));
+    }
+    Status first;
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+        Status status = merge(pages[i], i, gets[i]);
+        if (first.is_ok()) first = std::move(status);
+    }
+    return first;
+}
+
+Status PageFence::merge(pages::PageNumber page, std::size_t index, gma::Handle get) {
+    const Status status = parts_.link.wait(get);
+    if (!status.is_ok()) {
+        return Status::worded(status.code(), [&] {
+            return "what other nodes wrote to shared page " + std::to_string(page) +
+                   " cannot be fetched from its home, node " +
+                   std::to_string(parts_.window.homes().home(page)) + ": " +
+                   std::string(status.message());
+        });
+    }
+    const PageJournal journal = parts_.journals.of(parts_.slot);
+    parts_.leave_out_bound(page, journal.copy(index));
+    journal.begin(index, JournalStep::merging, page);
+    const pages::PageMerge<> merge(
+        pages::words_of(parts_.window.plain(page)), pages::words_of(parts_.window.twin(page)),
+        reinterpret_cast<const std::uint64_t*>(journal.copy(index).data()));
+    (void)merge.merge();
+    journal.end(index);
+    return {};
+}
+
+}  // namespace acp::dsm

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A fence sends the writes of a node in a range, whether a tracker found them or not, and merges those
+// of other nodes into the copy and the twin, beside bytes that threads write at the same time. It leaves
+// pages without a copy alone, waits for pages that a thread moves, and completes the merge of a rank
+// that died.
+#include "dsm/page_fence.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "dsm/word_waits.hpp"
+
+#include "pages/page_merge.hpp"
+#include "unit/dsm/fake_nodes.hpp"
+
+namespace acp::dsm::test {
+namespace {
+
+constexpr std::uint64_t pages_count = 200;
+
+// Node 0 is the home of the first 67 pages.
+class PageFenceTest : public testing::Test {
+protected:
+    PageFenceTest() { make_nodes(nodes_, 3, pages_count); }
+
+    [[nodiscard]] base::Status fence(std::uint32_t node,
+                                     PageRange pages,
+                                     pages::SlotNumber slot = 0) {
+        const PageParts parts = nodes_[node]->parts(slot);
+        Flusher flusher(parts, operations::difference_code());
+        PageFence fence(parts, flusher);
+        return fence.synchronize(pages);
+    }
+
+    [[nodiscard]] std::byte& byte(std::uint32_t node, pages::PageNumber page, std::size_t at) {
+        return nodes_[node]->window.plain(page)[at];
+    }
+
+    [[nodiscard]] std::byte& twin_byte(std::uint32_t node, pages::PageNumber page, std::size_t at) {
+        return nodes_[node]->window.twin(page)[at];
+    }
+
+    FakeNodes nodes_;
+};
+
+TEST_F(PageFenceTest, exchanges_the_bytes_of_two_writers_of_a_page) {
+    for (const std::uint32_t node : {1U, 2U}) nodes_[node]->fetch(3);
+    byte(1, 3, 8) = std::byte{11};
+    byte(2, 3, 9) = std::byte{22};
+    ASSERT_TRUE(fence(1, {3, 1}).is_ok());
+    EXPECT_EQ(byte(0, 3, 8), std::byte{11});
+    EXPECT_EQ(byte(1, 3, 9), std::byte{0}) << "not yet at the home";
+    ASSERT_TRUE(fence(2, {3, 1}).is_ok());
+    EXPECT_EQ(byte(0, 3, 9), std::byte{22});
+    EXPECT_EQ(byte(2, 3, 8), std::byte{11});
+    EXPECT_EQ(twin_byte(2, 3, 8), std::byte{11});
+    ASSERT_TRUE(fence(1, {3, 1}).is_ok());
+    EXPECT_EQ(byte(1, 3, 9), std::byte{22});
+    EXPECT_EQ(twin_byte(1, 3, 9), std::byte{22});
+    EXPECT_EQ(nodes_[1]->state.to_flush(0), 0U);
+}
+
+TEST_F(PageFenceTest, brings_what_the_home_wrote) {
+    nodes_[1]->fetch(3);
+    byte(0, 3, 100) = std::byte{5};
+    ASSERT_TRUE(fence(1, {3, 1}).is_ok());
+    EXPECT_EQ(byte(1, 3, 100), std::byte{5});
+    std::uint64_t noticed = 0;
+    nodes_[1]->state.for_each_flushed([&](pages::PageNumber) { ++noticed; });
+    EXPECT_EQ(noticed, 0U) << "this node wrote nothing";
+}
+
+TEST_F(PageFenceTest, notices_what_this_node_sent) {
+    nodes_[1]->fetch(3);
+    byte(1, 3, 100) = std::byte{5};
+    ASSERT_TRUE(fence(1, {0, pages_count}).is_ok());
+    std::vector<pages::PageNumber> noticed;
+    nodes_[1]->state.for_each_flushed([&](pages::PageNumber page) { noticed.push_back(page); });
+    EXPECT_EQ(noticed, std::vector<pages::PageNumber>{3});
+    EXPECT_EQ(nodes_[1]->window.page_words().read(3).epoch, 1U);
+}
+
+TEST_F(PageFenceTest, leaves_pages_without_a_copy_and_homes_alone) {
+    byte(1, 80, 0) = std::byte{9};
+    ASSERT_TRUE(fence(1, {0, pages_count}).is_ok());
+    EXPECT_EQ(nodes_[1]->link.requests(), 0U);
+    EXPECT_EQ(nodes_[1]->window.page_words().read(3).state, pages::PageState::absent);
+    EXPECT_EQ(byte(1, 80, 0), std::byte{9});
+}
+
+TEST_F(PageFenceTest, takes_more_pages_than_the_journal_has_room_for) {
+    constexpr pages::PageNumber last = 66;
+    for (pages::PageNumber page = 0; page <= last; ++page) {
+        nodes_[1]->fetch(page);
+        byte(0, page, 1) = std::byte{3};
+        byte(1, page, 2) = std::byte{4};
+    }
+    ASSERT_TRUE(fence(1, {0, pages_count}).is_ok());
+    for (pages::PageNumber page = 0; page <= last; ++page) {
+        ASSERT_EQ(byte(1, page, 1), std::byte{3}) << page;
+        ASSERT_EQ(byte(0, page, 2), std::byte{4}) << page;
+    }
+}
+
+TEST_F(PageFenceTest, leaves_a_copy_whose_home_is_lost_as_it_is) {
+    nodes_[1]->fetch(3);
+    nodes_[1]->fetch(150);
+    byte(0, 3, 0) = std::byte{1};
+    byte(2, 150, 0) = std::byte{2};
+    nodes_[1]->link.lose(2);
+    const base::Status status = fence(1, {0, pages_count});
+    EXPECT_EQ(status.code(), base::Code::peer);
+    EXPECT_NE(status.message().find("page 150"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("node 2"), std::string::npos) << status.message();
+    EXPECT_EQ(byte(1, 3, 0), std::byte{1});
+    EXPECT_EQ(byte(1, 150, 0), std::byte{0});
+    EXPECT_EQ(nodes_[1]->window.page_words().read(150).state, pages::PageState::valid);
+}
+
+// The dead rank has merged word 0 into the page and the twin, word 1 into the page, and no other one.
+TEST_F(PageFenceTest, completes_the_merge_of_a_rank_that_died) {
+    const auto none_is_dead = [](pages::SlotNumber) { return false; };
+    FakeNode& node = *nodes_[1];
+    node.fetch(3);
+    const PageJournal journal = node.journals().of(2);
+    for (const std::size_t at : {std::size_t{0}, std::size_t{8}, std::size_t{16}}) {
+        byte(0, 3, at) = std::byte{5};
+        journal.copy(1)[at] = std::byte{5};
+    }
+    EXPECT_EQ(node.state.claim(0, 2, none_is_dead), GroupClaim::claimed);
+    node.state.begin_flush(3);
+    journal.begin(1, JournalStep::merging, 3);
+    byte(1, 3, 0) = twin_byte(1, 3, 0) = byte(1, 3, 8) = std::byte{5};
+    node.peers.dead[2] = true;
+    // The home has newer bytes there, of which this node wrote none.
+    byte(0, 3, 8) = byte(0, 3, 16) = std::byte{6};
+    Flusher flusher(node.parts(1), operations::difference_code());
+    ASSERT_TRUE(flusher.flush({3, 1}).is_ok());
+    EXPECT_EQ(node.link.applies(), 0U);
+    EXPECT_EQ(byte(0, 3, 8), std::byte{6});
+    EXPECT_EQ(journal.read(1).step, JournalStep::none);
+    ASSERT_TRUE(fence(1, {3, 1}, 1).is_ok());
+    for (const std::size_t at : {std::size_t{8}, std::size_t{16}})
+        EXPECT_EQ(byte(1, 3, at), std::byte{6}) << at;
+}
+
+TEST_F(PageFenceTest, waits_for_a_rank_that_has_the_claim_and_for_a_thread_that_moves_the_page) {
+    sched::for_each_seed(200, [](std::uint64_t seed) {
+        FakeNodes nodes;
+        make_nodes(nodes, 2, 4);
+        FakeNode& node = *nodes[1];
+        node.fetch(0);
+        const auto none_is_dead = [](pages::SlotNumber) { return false; };
+        const auto exchange = [&node](pages::SlotNumber slot) {
+            Flusher flusher(node.parts(slot), operations::difference_code());
+            PageFence both(node.parts(slot), flusher);
+            EXPECT_TRUE(both.synchronize({0, 2}).is_ok());
+        };
+        bool has_written = false;
+        sched::Options options;
+        options.seed = seed;
+        const sched::Outcome outcome = sched::run(
+            options, {[&] { exchange(0); },
+                      [&] {
+                          node.fetch(1, 1);
+                          if (!node.window.page_words().begin_drop(1, 1, none_is_dead)) return;
+                          sched::pause();
+                          (void)node.window.page_words().end_fetch(1, 1, true);
+                          wake_waiters(node.state, node.peers, node.window.page_words().word(1));
+                      },
+                      [&] {
+                          sched::pause();
+                          nodes[0]->window.plain(0)[7] = std::byte{4};
+                          has_written = true;
+                          exchange(2);
+                          EXPECT_EQ(node.window.plain(0)[7], std::byte{4});
+                      }});
+        EXPECT_EQ(outcome.failure, "");
+        EXPECT_TRUE(has_written);
+    });
+}
+
+}  // namespace
+}  // namespace acp::dsm::test
