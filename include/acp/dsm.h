@@ -14,7 +14,8 @@
  *     acp_finalize_dsm();
  *
  * Consistency: after a barrier each rank reads what any rank has written before it. Between two
- * barriers no rank reads or writes a byte that another one writes. Different bytes of a page may be
+ * barriers no rank reads or writes a byte that another one writes, unless acp_fence_dsm orders
+ * that. Different bytes of a page may be
  * written by different ranks.
  *
  * Collective calls are made by one thread of each rank, in the same order on all ranks. In a job of
@@ -138,6 +139,37 @@ ACP_API int acp_barrier_dsm(void);
  * Returns 0, or -1: ACP_ERR_ARGUMENT (a byte lies in no shared page, or in no allocation),
  * ACP_ERR_PEER (the home of a page is lost), ACP_ERR_SYSTEM. */
 ACP_API int acp_prefetch_dsm(const void* address, size_t size);
+
+/* Begins to send what the caller has written in a range to the homes of the pages: the next barrier
+ * has less to send. A hint: a thread of the library sends it, and the call does not wait for that. The
+ * ranks may continue to read and write the range. The call orders nothing: after a barrier or
+ * acp_fence_dsm other ranks read what was written. Any thread, but not during a collective call. On
+ * pages whose home is the caller's node, and on one node, it does nothing.
+ *   address, size  any bytes of allocations; size 0 does nothing
+ * Returns 0, or -1: ACP_ERR_ARGUMENT (a byte lies in no shared page, or in no allocation),
+ * ACP_ERR_SYSTEM. What cannot be sent, the next barrier reports. */
+ACP_API int acp_flush_dsm(const void* address, size_t size);
+
+/* Makes a range the same for the caller and at the homes of its pages, between two barriers: for a
+ * flag that a rank of another node sets.
+ *
+ *     data[i] = x;  acp_fence_dsm(data, bytes);  flag = 1;  acp_fence_dsm(&flag, sizeof flag);
+ *
+ *     do acp_fence_dsm(&flag, sizeof flag); while (flag == 0);  acp_fence_dsm(data, bytes);  use(data[i]);
+ *
+ * When it returns, the homes have what the caller's node has written in the range before, and the
+ * caller reads what was at the homes when the call began. Behind a read that returned a value that another
+ * rank had fenced, a fence of a range shows all that this rank had fenced there before. A fence is no
+ * lock: a byte that two ranks write without such an order has any of their values. The flag is an
+ * aligned object of 1, 2, 4 or 8 bytes, volatile or atomic: it changes as a whole. One range with data
+ * and flag does not do: take two fences, in the order above. Bytes that are bound to a lock travel with
+ * it alone. Blocks until the homes
+ * have answered, also while another rank of the node fences pages beside the range. Any thread, but
+ * not during a collective call. On one node it orders the caller's accesses alone.
+ *   address, size  any bytes of allocations, exchanged by whole pages; size 0 does nothing
+ * Returns 0, or -1: ACP_ERR_ARGUMENT (a byte lies in no shared page, or in no allocation),
+ * ACP_ERR_PEER (the home of a page is lost, which the message names; the other pages are exchanged). */
+ACP_API int acp_fence_dsm(const void* address, size_t size);
 
 /* For acp_set_update_dsm: a barrier either drops a page that another node has written, or fetches it
  * again. */

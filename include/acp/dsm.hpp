@@ -100,6 +100,18 @@ void prefetch(const T* first, std::size_t count) {
     if (acp_prefetch_dsm(first, detail::bytes_of<T>(count)) != 0) throw error();
 }
 
+// Begins to send what was written in elements ahead of the next barrier (acp_flush_dsm). Not collective.
+template <typename T>
+void flush(const T* first, std::size_t count) {
+    if (acp_flush_dsm(first, detail::bytes_of<T>(count)) != 0) throw error();
+}
+
+// Exchanges writes to elements with their homes, between two barriers (acp_fence_dsm). Not collective.
+template <typename T>
+void fence(const T* first, std::size_t count) {
+    if (acp_fence_dsm(first, detail::bytes_of<T>(count)) != 0) throw error();
+}
+
 // Whether barriers fetch a page again that another node has written (acp_set_update_dsm).
 enum class update {
     learn = ACP_UPDATE_LEARN,

@@ -213,6 +213,20 @@ int acp_prefetch_dsm(const void* address, size_t size) {
     });
 }
 
+int acp_flush_dsm(const void* address, size_t size) {
+    return api::run_team_call("acp_flush_dsm", [&] {
+        return with_pages(
+            [&](SharedPages& pages) { return size == 0 ? Status() : pages.flush(address, size); });
+    });
+}
+
+int acp_fence_dsm(const void* address, size_t size) {
+    return api::run_team_call("acp_fence_dsm", [&] {
+        return with_pages(
+            [&](SharedPages& pages) { return size == 0 ? Status() : pages.fence(address, size); });
+    });
+}
+
 int acp_set_update_dsm(const void* address, size_t size, int update) {
     return api::run_team_call("acp_set_update_dsm", [&] {
         return with_pages([&](SharedPages& pages) -> Status {

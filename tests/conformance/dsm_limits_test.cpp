@@ -62,6 +62,38 @@ TEST_F(DsmLimitsTest, each_page_may_be_an_allocation_and_all_come_back) {
     EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
 }
 
+// The calls on a range by one rank.
+const std::vector<std::pair<int (*)(const void*, std::size_t), const char*>> range_calls = {
+    {acp_prefetch_dsm, "acp_prefetch_dsm"},
+    {acp_flush_dsm, "acp_flush_dsm"},
+    {acp_fence_dsm, "acp_fence_dsm"}};
+
+TEST_F(DsmLimitsTest, ranges_that_leave_the_shared_pages_are_refused) {
+    if (!begins(4 * page)) GTEST_SKIP() << acp_error_message();
+    auto* const bytes = static_cast<char*>(acp_alloc_dsm(4 * page));
+    ASSERT_NE(bytes, nullptr) << acp_error_message();
+    char own = 0;
+    for (const auto& [call, name] : range_calls) {
+        EXPECT_EQ(call(nullptr, 0), 0) << "no byte";
+        EXPECT_EQ(call(bytes, 4 * page), 0) << acp_error_message();
+        EXPECT_EQ(call(bytes + 4 * page - 1, 1), 0) << acp_error_message();
+        for (const auto& [address, size] :
+             std::vector<std::pair<char*, std::size_t>>{{nullptr, 1},
+                                                        {&own, 1},
+                                                        {bytes - 1, 2},
+                                                        {bytes, ~std::size_t{0}},
+                                                        {bytes + page, ~std::size_t{0} - page}}) {
+            EXPECT_EQ(call(address, size), -1) << name << " " << size;
+            expect_error(ACP_ERR_ARGUMENT, {name});
+        }
+    }
+    EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
+    for (const auto& [call, name] : range_calls) {
+        EXPECT_EQ(call(bytes, 1), -1);
+        expect_error(ACP_ERR_STATE, {name, "acp_init_dsm"});
+    }
+}
+
 TEST_F(DsmLimitsTest, freed_memory_is_neither_freed_nor_prefetched_again) {
     if (!begins(16 * page)) GTEST_SKIP() << acp_error_message();
     auto* const bytes = static_cast<char*>(acp_alloc_dsm(4 * page));
@@ -75,10 +107,13 @@ TEST_F(DsmLimitsTest, freed_memory_is_neither_freed_nor_prefetched_again) {
     const bool is_on_nodes = std::getenv("TEST_NODES") != nullptr;
     for (const auto& [address, size] : std::vector<std::pair<char*, std::size_t>>{
              {bytes, 1}, {bytes + 3 * page, page + 1}, {behind, page + 1}}) {
-        EXPECT_EQ(acp_prefetch_dsm(address, size), is_on_nodes ? -1 : 0);
-        if (is_on_nodes) expect_error(ACP_ERR_ARGUMENT, {"acp_prefetch_dsm"});
+        for (const auto& [call, name] : range_calls) {
+            EXPECT_EQ(call(address, size), is_on_nodes ? -1 : 0);
+            if (is_on_nodes) expect_error(ACP_ERR_ARGUMENT, {name});
+        }
     }
-    EXPECT_EQ(acp_prefetch_dsm(behind + 1, page - 1), 0) << acp_error_message();
+    for (const auto& [call, name] : range_calls)
+        EXPECT_EQ(call(behind + 1, page - 1), 0) << acp_error_message();
     EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
 }
 

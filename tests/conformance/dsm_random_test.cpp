@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random programs without data races on shared pages of several nodes (support/race_free_program.hpp):
 // two threads of each rank access bytes by plain pointers, by acp_put and acp_get of pointers into the
-// pages, and by acp_get and acp_copy from global addresses of the pages, with prefetches in between;
+// pages, and by acp_get and acp_copy from global addresses of the pages, with prefetches, flushes and fences in between;
 // areas of the window are freed and allocated again. Each read sees the bytes of the model; so does
 // the whole window at the end. TEST_SEEDS sets how many programs run; TEST_SEED alone repeats one.
 #include <algorithm>
@@ -113,6 +113,7 @@ private:
                  std::uint32_t actor,
                  Random& random) const {
         if (random.chance(4)) prefetch(program, random);
+        if (random.chance(2)) exchange_part(program, random);
         // Bytes of this rank, or of the next one, that this actor alone uses.
         const int owner = random.chance(50) ? rank_ : (rank_ + 1) % procs_;
         const acp_ga_t scratch = acp_query_starter_ga(owner) + actor * piece_bytes_max;
@@ -175,6 +176,16 @@ private:
     void prefetch(const RaceFreeProgram& program, Random& random) const {
         const std::size_t area = random.below(areas_.size());
         prefetch_part(areas_[area], program.areas()[area].pages * page, random);
+    }
+
+    // Sends, or exchanges, any bytes of an area, also those that others write at the same time.
+    void exchange_part(const RaceFreeProgram& program, Random& random) const {
+        const std::size_t area = random.below(areas_.size());
+        const std::uint64_t bytes = program.areas()[area].pages * page;
+        const std::uint64_t first = random.below(bytes);
+        const auto call = random.chance(50) ? acp_fence_dsm : acp_flush_dsm;
+        EXPECT_EQ(call(areas_[area] + first, random.between(1, bytes - first)), 0)
+            << acp_error_message();
     }
 
     void expect_last(const RaceFreeProgram& program, Random& random) const {

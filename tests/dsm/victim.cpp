@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks write and read shared pages between barriers without end, until one of them
-// is killed. The barrier of every other rank then fails; it continues to read what it has, and leaves.
+// The program whose ranks write, read, flush and fence shared pages between barriers without end, until
+// one of them is killed. The barrier of every other rank then fails; it continues to read what it has and
+// to fence, and leaves.
 // Where each rank is a node of its own, a killed one takes its pages away: no rank reads those of
 // others there.
 #include <cstdint>
@@ -33,11 +34,14 @@ public:
             ++round;
             for (int i = 0; i < 20; ++i) own()[random.below(words_of_rank)] = round;
             if (!is_lonely) read_others(random, round);
+            for (int i = 0; i < 3; ++i) exchange_words(random);
+            for (int i = 0; i < 20; ++i) own()[random.below(words_of_rank)] = round;
             return acp_barrier_dsm() == 0;
         });
         must(acp_barrier_dsm() != 0, "a later barrier goes well");
         must_be_refused();
         must(own()[0] <= round, "its own page");
+        for (int i = 0; i < 100; ++i) exchange_words(random);
         must(acp_finalize_dsm() != 0, "acp_finalize_dsm goes well");
         acp_finalize();
         return exit_status();
@@ -53,6 +57,17 @@ private:
         for (int i = 0; i < 5; ++i) {
             const volatile std::uint64_t& word = words_[random.below(member_ranks * words_of_rank)];
             must(word <= round + 1, "a word that no rank has written");
+        }
+    }
+
+    // A range of any ranks' words, of which the node has some: writes beside it are sent too.
+    void exchange_words(Random& random) {
+        const std::size_t first = random.below(member_ranks * words_of_rank);
+        const std::size_t count = random.between(1, member_ranks * words_of_rank - first);
+        if (random.chance(50)) {
+            must(acp_flush_dsm(words_ + first, count * 8) == 0, "acp_flush_dsm");
+        } else if (acp_fence_dsm(words_ + first, count * 8) != 0) {
+            must(acp_errno() == ACP_ERR_PEER, "acp_fence_dsm");
         }
     }
 
