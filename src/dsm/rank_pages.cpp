@@ -216,13 +216,14 @@ Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
 bool RankPages::synchronize(team::Team& team, Status& status) {
     finish_flushes();
     bound_pages_.save_held(bound_);
-    const bool is_whole = synchronize_held(team, status);
+    const bool is_whole = meet(team, status);
+    if (is_whole && status.is_ok()) status = fetch_again();
     Status restored = bound_pages_.restore_held();
     if (status.is_ok()) status = std::move(restored);
     return is_whole;
 }
 
-bool RankPages::synchronize_held(team::Team& team, Status& status) {
+bool RankPages::meet(team::Team& team, Status& status) {
     if (!barrier_->synchronize(team, status)) return false;
     // Alike on all ranks, also on one whose own part of the barrier has failed.
     if (node_.is_renewed()) {
@@ -230,9 +231,14 @@ bool RankPages::synchronize_held(team::Team& team, Status& status) {
         if (!bound_pages_.meet(team, barrier_->renewed(), met)) return false;
         if (status.is_ok()) status = std::move(met);
     }
+    return true;
+}
+
+Status RankPages::fetch_again() {
     const std::span<const PageRange> again = barrier_->to_fetch_again();
-    if (!status.is_ok() || again.empty()) return true;
+    if (again.empty()) return {};
     (void)fetcher_.fetch(again);
+    Status status;
     std::uint64_t count = 0;
     for (const PageRange pages : again) {
         status = service_.map_brought(pages).status();
@@ -240,7 +246,7 @@ bool RankPages::synchronize_held(team::Team& team, Status& status) {
         count += pages.count;
     }
     counters_.updated.fetch_add(count, std::memory_order_relaxed);
-    return true;
+    return status;
 }
 
 bool RankPages::end_bound(team::Team& team, const BoundRange& range, Status& status) {
@@ -272,12 +278,24 @@ bool RankPages::release(team::Team& team, PageRange pages, Status& status) {
 
 bool RankPages::move(team::Team& team, PageRange pages, pages::NodeNumber node, Status& status) {
     bound_pages_.save_held(bound_);
-    status = tracker_->unmap(pages).status();
-    Move move(*this, pages, node);
-    if (!team::synchronize_with_leaders(team, move)) return false;
+    const bool is_whole = move_held(team, pages, node, status);
     Status restored = bound_pages_.restore_held();
     if (status.is_ok()) status = std::move(restored);
+    return is_whole;
+}
+
+bool RankPages::move_held(team::Team& team,
+                          PageRange pages,
+                          pages::NodeNumber node,
+                          Status& status) {
+    if (!meet(team, status)) return false;
+    // On all ranks alike: a rank that alone has failed takes part in the second meeting.
+    if (node_.outcome() != Code::ok) return true;
+    if (status.is_ok()) status = tracker_->unmap(pages).status();
+    Move move(*this, pages, node);
+    if (!team::synchronize_with_leaders(team, move)) return false;
     const Code outcome = node_.outcome();
+    if (status.is_ok() && outcome == Code::ok) status = fetch_again();
     if (!status.is_ok() || outcome == Code::ok) return true;
     status = move.take_failure();
     if (!status.is_ok()) return true;

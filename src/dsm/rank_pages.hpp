@@ -74,8 +74,9 @@ public:
     // Collective. The pages of a freed allocation become zero and lose their homes. status: as above.
     bool release(team::Team& team, PageRange pages, base::Status& status);
 
-    // Collective, after synchronize(), while no rank touches the pages. Makes a node their home.
-    // status: the failure of a rank, on all ranks. Errors: as PageFetcher::fetch; system.
+    // Collective: synchronize(), at which a node becomes the home of pages. Pages that the barrier
+    // fetches again come from their new homes.
+    // status: as synchronize(); the failure of a rank, on all ranks: as PageFetcher::fetch; system.
     bool move(team::Team& team, PageRange pages, pages::NodeNumber node, base::Status& status);
 
     // Collective, after synchronize(), and before the bytes of the range are those of the page again, which
@@ -120,7 +121,12 @@ private:
 
     RankPages(gma::Gma& gma, const WindowMemory& memory, const BoundRanges& bound);
 
-    bool synchronize_held(team::Team& team, base::Status& status);
+    // The barrier and the meeting of bound pages, which fetch no page again.
+    bool meet(team::Team& team, base::Status& status);
+    // Fetches and maps the pages that the last barrier named. Errors: system.
+    base::Status fetch_again();
+    // The caller saves the bytes of held locks before, and restores them afterwards.
+    bool move_held(team::Team& team, PageRange pages, pages::NodeNumber node, base::Status& status);
 
     void end(const base::Status& failure) noexcept override;
     [[nodiscard]] PageParts parts() noexcept;

@@ -268,8 +268,7 @@ Status SharedPages::set_home(const void* address, std::uint64_t bytes, std::uint
         ranks_, {CollectiveCall::set_home_pages, range.count << 32 | range.first, rank},
         [&](team::Team& team) {
             if (rank_ == nullptr) return team::synchronize(team);
-            if (!rank_->synchronize(team, refusal)) return false;
-            return !refusal.is_ok() || rank_->move(team, range, node_of(rank), refusal);
+            return rank_->move(team, range, node_of(rank), refusal);
         });
     return status.is_ok() ? std::move(refusal) : std::move(status);
 }

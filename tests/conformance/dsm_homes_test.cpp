@@ -95,6 +95,38 @@ TEST_F(DsmHomesTest, each_policy_gives_every_page_the_home_that_it_names) {
     }
 }
 
+TEST_F(DsmHomesTest, a_move_fetches_pages_that_barriers_fetch_again_once) {
+    if (nodes_ < 3) GTEST_SKIP() << "a node that is neither the old home nor the new one";
+    auto* const words = allocate(block, ACP_HOME_RANK, 0);
+    const bool reads = rank_ == leaders_[2];
+    const auto sum = [&] {
+        std::uint64_t all = 0;
+        for (std::size_t i = 0; i < block; ++i) all += words[i * page_words];
+        return all;
+    };
+    if (reads) {
+        ASSERT_EQ(acp_set_update_dsm(words, block * page, ACP_UPDATE_ALWAYS), 0);
+        EXPECT_EQ(sum(), 0U);
+    }
+    barrier();  // the home begins to track its writes
+    if (reads) {
+        EXPECT_EQ(sum(), 0U);
+    }
+    barrier();
+    for (std::size_t i = 0; rank_ == 0 && i < block; ++i) words[i * page_words] = 1;
+    acp_stats_dsm_t before{};
+    acp_stats_dsm_t after{};
+    ASSERT_EQ(acp_query_stats_dsm(&before, sizeof before), 0);
+    ASSERT_EQ(acp_set_home_dsm(words, block * page, leaders_[1]), 0) << acp_error_message();
+    if (reads) {
+        EXPECT_EQ(sum(), block);
+        ASSERT_EQ(acp_query_stats_dsm(&after, sizeof after), 0);
+        EXPECT_EQ(after.pages_fetched - before.pages_fetched, block);
+        EXPECT_EQ(after.faults, before.faults);
+    }
+    barrier();
+}
+
 TEST_F(DsmHomesTest, pages_stay_or_follow_their_only_writer_as_the_policy_says) {
     const int last = procs_ - 1;
     std::uint64_t* const fixed = allocate(block, ACP_HOME_RANK, 0);
