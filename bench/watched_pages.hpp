@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages of a memory file, mapped once plainly and once watched by a userfaultfd whose faults a signal
-// handler repairs: what shared pages of several nodes do in the kernel, and nothing of the library. A fault maps the page protected,
-// or makes it writable if it is mapped. Any thread touches pages; one thread at a time calls the rest.
+// Pages of a memory file, mapped once plainly and once watched by a userfaultfd whose faults a
+// signal handler repairs: what shared pages of several nodes do in the kernel, and nothing of the
+// library. A fault maps the page protected, or makes it writable if it is mapped. Any thread
+// touches pages; one thread at a time calls the rest.
 #pragma once
 
 #include <cstdint>

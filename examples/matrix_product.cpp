@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The product of two matrices of integers in shared pages. Each rank writes some rows of both matrices, and
-// computes as many rows of the product. It reads its own rows of the first one and all of the second
-// one, which it fetches ahead; without that, accesses fetch it page by page.
+// The product of two matrices of integers in shared pages. Each rank writes some rows of both
+// matrices, and computes as many rows of the product. It reads its own rows of the first one and
+// all of the second one, which it fetches ahead; without that, accesses fetch it page by page.
 //
 //   acprun -n 4 ./matrix_product
 //

@@ -152,7 +152,7 @@ class Experiments(unittest.TestCase):
         for ranks, nodes in ((2, 2), (3, 2)):
             rows = self.quick(ranks, "dsm", nodes=nodes)
             cases = [its["case"] for its in rows]
-            for case in ("empty barrier", "barrier with 960 bytes of notices a node", "fault, peer waiting", "fault, peer computing",
+            for case in ("empty barrier", "barrier with 944 bytes of notices a node", "fault, peer waiting", "fault, peer computing",
                          "prefetch of 16 pages", "first write, 2 threads", "slowest of 100 faults, peer waiting"):
                 self.assertIn(case, cases)
             stated = {its["case"]: its["paper"]["value"] for its in rows if its["paper"]}

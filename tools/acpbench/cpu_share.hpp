@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of a CPU the calling thread gets while it computes: less than all of it where other programs
-// use the CPUs, and then its times say nothing of the library. One thread for each object.
+// How much of a CPU the calling thread gets while it computes: less than all of it where other
+// programs use the CPUs, and then its times say nothing of the library. One thread for each object.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `dsm`: rank 0 measures the accesses and calls of shared pages for which programs wait. On several nodes
-// it measures faults, prefetches and first writes beside acp_get and the kernel's own faults. It measures barriers
-// beside acp_sync, and on one node loops on shared pages beside loops on private memory. Each round measures everything once,
-// the yardstick of a figure next to it; a ratio is the median of the rounds' ratios.
+// Experiment `dsm`: rank 0 measures the accesses and calls of shared pages for which programs wait.
+// On several nodes it measures faults, prefetches and first writes beside acp_get and the kernel's
+// own faults. It measures barriers beside acp_sync, and on one node loops on shared pages beside
+// loops on private memory. Each round measures everything once, the yardstick of a figure next to
+// it; a ratio is the median of the rounds' ratios.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -82,7 +83,7 @@ constexpr DsmTarget everywhere[] = {
 };
 
 constexpr DsmTarget with_notices[] = {
-    {"barrier with 960 bytes of notices a node", 0, [](const DsmRound& r) { return r.noticed; },
+    {"barrier with 944 bytes of notices a node", 0, [](const DsmRound& r) { return r.noticed; },
      "acp_sync", [](const DsmRound& r) { return r.sync; }, 1.5},
 };
 
@@ -294,7 +295,7 @@ Row row_of_target(const Job& job, const std::vector<DsmRound>& rounds, const Dsm
 }
 
 // How far the slowest faults are from the others.
-Row row_of_slow_faults(const Job& job, const std::vector<double>& faults) {
+Row row_of_slow_faults(const Job& job, const std::vector<double>& faults, double cpu_share) {
     Row row = named_row(job, "slowest of 100 faults, peer waiting", dsm_page_bytes);
     std::vector<double> us;
     for (const double ns : faults) us.push_back(ns / 1e3);
@@ -304,6 +305,7 @@ Row row_of_slow_faults(const Job& job, const std::vector<double>& faults) {
     row.latency_us = summarize({slow});
     row.yardstick = Yardstick{"median fault", median, "us"};
     row.ratio = slow / median;
+    row.extra.emplace_back("cpu_share", cpu_share);
     if (has_cpus(job)) row.extra.emplace_back("at_most", 4);
     return row;
 }
@@ -336,7 +338,7 @@ std::vector<Row> measure_dsm(const Options& options, Job& job, DsmPlayer& player
     }
     for (const DsmTarget& target : with_notices) add(target);
     for (const DsmTarget& target : between_nodes) add(target);
-    rows.push_back(row_of_slow_faults(job, meter.faults()));
+    rows.push_back(row_of_slow_faults(job, meter.faults(), extra_of(rows.back(), "cpu_share")));
     return rows;
 }
 

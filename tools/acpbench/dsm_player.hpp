@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of each rank in the experiment `dsm`: rank 0 gives orders, and all ranks follow them. On several nodes a rank of
-// another node than rank 0 is the partner: the home of the pages that rank 0 touches. Knows no figures.
-// Each rank's main thread.
+// The part of each rank in the experiment `dsm`: rank 0 gives orders, and all ranks follow them. On
+// several nodes a rank of another node than rank 0 is the partner: the home of the pages that rank
+// 0 touches. Knows no figures. Each rank's main thread.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,17 @@ class DsmPlayer {
 public:
     // What rank 0 orders, all ranks take part.
     enum What : std::uint32_t {
-        // arguments: value, pages from one to the next, whether the partner then computes. It writes the
-        // value to the first word of pages; a barrier. A partner that computes does so until release().
+        // arguments: value, pages from one to the next, whether the partner then computes. It
+        // writes the value to the first word of pages; a barrier. A partner that computes does so
+        // until release().
         write_pages = 1,
-        barriers,  // count: of acp_barrier_dsm; the mean time is took_ns()
-        syncs,     // count: of acp_sync; the mean time is took_ns()
-        noticed,  // count: of barriers before which a rank of each node writes pages; the mean time is took_ns()
-        loops_shared,  // count: steps of LAPLACE without a barrier, on shared pages; the time is took_ns()
-        loops_private,  // count: on private memory
+        // count; afterwards took_ns() is the mean time of one
+        barriers,  // time acp_barrier_dsm
+        syncs,     // time acp_sync
+        noticed,   // time acp_barrier_dsm after writes to noticed_pages pages of each node
+        // count: steps of LAPLACE without a barrier; took_ns() is the time of all
+        loops_shared,   // time loops on shared pages
+        loops_private,  // time loops on private memory
         close           // the object ends
     };
 
@@ -63,9 +66,9 @@ public:
     // Nanoseconds of this rank's part of the last loop, for each barrier or for the whole of it.
     [[nodiscard]] double took_ns() const { return took_ns_; }
 
-    // Pages that a rank of each node writes before a barrier: their notices, one for each, have less than
-    // 1 KiB.
-    inline static constexpr std::uint64_t noticed_pages = 120;
+    // Pages that a rank of each node writes before a barrier: a notice for each, as many as the
+    // first message between nodes carries.
+    inline static constexpr std::uint64_t noticed_pages = 118;
 
 private:
     void share_noticed_pages();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program on shared pages as the experiment `dsm-programs` runs it: on all ranks, and on one process's
-// private memory, with the same result. One file each; functions here make them. Collective calls unless
-// said otherwise; each rank's main thread.
+// A program on shared pages as the experiment `dsm-programs` runs it: on all ranks, and on one
+// process's private memory, with the same result. One file each; functions here make them.
+// Collective calls unless said otherwise; each rank's main thread.
 #pragma once
 
 #include <cstddef>
@@ -28,15 +28,17 @@ public:
     // What is timed. Ends with a barrier.
     virtual void run() = 0;
 
-    // Nanoseconds of the last run() on this rank after its third barrier; 0: the program does not say.
+    // Nanoseconds of the last run() on this rank after its third barrier; 0: the program does not
+    // say.
     [[nodiscard]] virtual double settled_ns() const { return 0; }
 
-    // Not collective, any rank: the same from the same input in private memory, without any call of ACP. Makes the
-    // input first, and returns the nanoseconds of the rest.
+    // Not collective, any rank: the same from the same input in private memory, without any call of
+    // ACP. Makes the input first, and returns the nanoseconds of the rest.
     virtual double run_alone() = 0;
 
-    // After run(); run_alone() was called on this rank before. Whether the result is that of run_alone(), as far
-    // as this rank looks at it: each rank at its own part, or rank 0 at everything.
+    // Not collective, after run() and run_alone() on this rank: whether this rank's part of the
+    // result is that of run_alone(). A rank reads no other one's part: pages that another node has
+    // read once cost their home more in each later run.
     [[nodiscard]] virtual bool is_right() = 0;
 };
 
@@ -98,8 +100,8 @@ inline void program_barrier() {
 
 using ProgramMaker = std::unique_ptr<DsmProgram> (*)(const ProgramPlace& place);
 
-// SOR on 1024 x 2048 doubles, whose rows fill pages; on 1022 x 2050, where the page at the border of two
-// ranks has both as writers; with two OpenMP threads in each rank; and by hand with acp_put.
+// SOR on 1024 x 2048 doubles, whose rows fill pages; on 1022 x 2050, where the page at the border
+// of two ranks has both as writers; with two OpenMP threads in each rank; and by hand with acp_put.
 std::unique_ptr<DsmProgram> make_sor_aligned(const ProgramPlace& place);
 std::unique_ptr<DsmProgram> make_sor_unaligned(const ProgramPlace& place);
 std::unique_ptr<DsmProgram> make_sor_threaded(const ProgramPlace& place);
@@ -108,8 +110,8 @@ std::unique_ptr<DsmProgram> make_sor_by_hand(const ProgramPlace& place);
 // Jacobi's method on 128^3 doubles, divided into slabs.
 std::unique_ptr<DsmProgram> make_jacobi_3d(const ProgramPlace& place);
 
-// LU decomposition without pivoting of 512 x 512 doubles, rows dealt to the ranks in turn: with each page's
-// home on the node that writes it, and with all homes on the node of rank 0 at first.
+// LU decomposition without pivoting of 512 x 512 doubles, rows dealt to the ranks in turn: with
+// each page's home on the node that writes it, and with all homes on the node of rank 0 at first.
 std::unique_ptr<DsmProgram> make_lu(const ProgramPlace& place);
 std::unique_ptr<DsmProgram> make_lu_wrong_homes(const ProgramPlace& place);
 
@@ -120,7 +122,8 @@ std::unique_ptr<DsmProgram> make_matrix_prefetched(const ProgramPlace& place);
 std::unique_ptr<DsmProgram> make_matrix_threaded(const ProgramPlace& place);
 std::unique_ptr<DsmProgram> make_matrix_by_hand(const ProgramPlace& place);
 
-// Join of 2^17 with 2^18 tuples of 16 bytes: each rank moves its tuples to partitions, and joins one of them.
+// Join of 2^17 with 2^18 tuples of 16 bytes: each rank moves its tuples to partitions, and joins
+// one of them.
 std::unique_ptr<DsmProgram> make_hash_join(const ProgramPlace& place);
 
 // Sorts 2^20 numbers of 8 bytes by regular samples.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `dsm-programs`: programs on shared pages, each on all ranks and, as the yardstick, on rank 0's
-// private memory alone. The programs of a group are compared with each other: their runs alternate with
-// each other and with the yardstick. Every result is compared with that of one process.
+// Experiment `dsm-programs`: programs on shared pages, each on all ranks and, as the yardstick, on
+// rank 0's private memory alone. The programs of a group are compared with each other: their runs
+// alternate with each other and with the yardstick. Every result is compared with that of one
+// process.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -72,6 +73,7 @@ class GroupPlayer {
 public:
     enum What : std::uint32_t {
         open = 1,  // group
+        check,     // argument: the variant; each rank sends to rank 0 whether its part is right
         run,       // argument: the variant; each rank sends its times to rank 0
         end
     };
@@ -94,6 +96,8 @@ public:
             make(program_groups[order.arguments[0]]);
         } else if (order.what == run) {
             time_run(*programs_[order.arguments[0]]);
+        } else if (order.what == check) {
+            check_result(*programs_[order.arguments[0]]);
         }
     }
 
@@ -113,6 +117,13 @@ private:
             variants_.push_back(&variant);
             programs_.push_back(variant.make(place_));
         }
+    }
+
+    void check_result(DsmProgram& program) const {
+        (void)program.run_alone();
+        RankResult mine{};
+        mine.values[0] = program.is_right() ? 1 : 0;
+        job_.tell(mine);
     }
 
     void time_run(DsmProgram& program) const {
@@ -164,6 +175,7 @@ public:
                 times[i].alone.push_back(now.alone.front());
             }
         }
+        for (std::size_t i = 0; i < times.size(); ++i) check_variant(i);
         std::vector<Row> rows;
         for (std::size_t i = 0; i < times.size(); ++i) add_rows(rows, times, i);
         add_shares_of_by_hand(rows, program_groups[group].by_hand, times);
@@ -191,9 +203,16 @@ private:
         }
         times.all.push_back(longest / 1e3);
         times.settled.push_back(settled / 1e3);
-        if (!program.is_right()) {
+    }
+
+    // The results of the last runs of all ranks.
+    void check_variant(std::size_t i) {
+        play({GroupPlayer::check, 0, {i}});
+        for (int rank = 0; rank < job_.ranks(); ++rank) {
+            if (job_.result(rank).values[0] == 1) continue;
             give_up(std::string("dsm-programs: ") + player_.variant(i).name +
-                    ": the result is not that of one process");
+                    ": the part of rank " + std::to_string(rank) +
+                    " is not what one process computes");
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sort by regular samples: each rank sorts its part, all ranks choose the same splitters from all samples, each
-// rank moves its numbers to the ranges between them, and sorts one range.
+// Sort by regular samples: each rank sorts its part, all ranks choose the same splitters from all
+// samples, each rank moves its numbers to the ranges between them, and sorts one range.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -59,7 +59,10 @@ public:
     }
 
     bool is_right() override {
-        return std::memcmp(output_.data(), alone_.data(), output_.bytes()) == 0;
+        const std::size_t first = range_at(place_.own());
+        const std::size_t count = range_at(place_.own() + 1) - first;
+        return std::memcmp(output_.data() + first, alone_.data() + first, count * sizeof(Number)) ==
+               0;
     }
 
 private:

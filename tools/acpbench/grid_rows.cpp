@@ -132,8 +132,8 @@ bool RowsByHand::has(const double* grid) const {
                        whole_.count() * whole_.width * sizeof(double)) == 0;
 }
 
-// Puts a row into the outer row of a neighbour: below the last one of the upper one, above the first one
-// of the lower one.
+// Puts a row into the outer row of a neighbour: below the last one of the upper one, above the
+// first one of the lower one.
 acp_handle_t RowsByHand::put(const Array& array, std::size_t row, int neighbour) const {
     if (neighbour < 0) return ACP_HANDLE_NULL;
     const auto rank = static_cast<std::size_t>(neighbour);

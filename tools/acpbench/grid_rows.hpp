@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Grids of doubles whose rows are divided among ranks, the loops of LAPLACE and SOR on them, and such a
-// program written by hand: outer rows are put to the neighbours while the rows between them are
-// computed. Knows no shared pages and no time. Each rank's main thread.
+// Grids of doubles whose rows are divided among ranks, the loops of LAPLACE and SOR on them, and
+// such a program written by hand: outer rows are put to the neighbours while the rows between them
+// are computed. Knows no shared pages and no time. Each rank's main thread.
 #pragma once
 
 #include <cstddef>
@@ -37,15 +37,15 @@ using RowLoops = void (*)(const double* from, double* to, const GridRows& rows, 
 // LAPLACE: each point becomes the mean of its four neighbours. `from` and `to` are two arrays.
 void laplace_loops(const double* from, double* to, const GridRows& rows, int step);
 
-// SOR: half of the points, red ones in even steps and black ones in odd ones. `from` and `to` are one
-// array.
+// SOR: half of the points, red ones in even steps and black ones in odd ones. `from` and `to` are
+// one array.
 void sor_loops(const double* from, double* to, const GridRows& rows, int step);
 
 // The first row's values, which stay.
 void heat_edge(double* array, std::size_t width);
 
-// Zero doubles in private memory, in pages of the size that shared pages have. Memory is used where it is
-// written.
+// Zero doubles in private memory, in pages of the size that shared pages have. Memory is used where
+// it is written.
 class PrivateGrid {
 public:
     explicit PrivateGrid(std::size_t count);

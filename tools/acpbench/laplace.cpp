@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks compute their rows of one array
-// and call acp_barrier_dsm after each step; then they touch the rows of their neighbours, which faults
-// fetch (as in SCASH), or barriers that have learned them (ACP_UPDATE_LEARN), or acp_prefetch_dsm. With OpenMP, each
-// rank also divides its rows among two threads. Beside it the same by hand: puts of outer rows that overlap the
-// computation, and acp_sync. The yardstick is the same loops on private memory, where each rank
-// computes rows of its own without a barrier. All alternate. At the end rank 0 compares the results,
-// bit by bit, with those of one process. Without acprun: jobs of paper 001's table (laplace_jobs.cpp).
+// Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks compute their rows of one
+// array and call acp_barrier_dsm after each step; then they touch the rows of their neighbours,
+// which faults fetch (as in SCASH), or barriers that have learned them (ACP_UPDATE_LEARN), or
+// acp_prefetch_dsm. With OpenMP, each rank also divides its rows among two threads. Beside it the
+// same by hand: puts of outer rows that overlap the computation, and acp_sync. The yardstick is the
+// same loops on private memory, where each rank computes rows of its own without a barrier. All
+// alternate. At the end rank 0 compares the results, bit by bit, with those of one process. Without
+// acprun: jobs of paper 001's table (laplace_jobs.cpp).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,7 +32,8 @@ namespace acp::bench {
 
 namespace {
 
-// What rank 0 orders. A way of write-back that programs hint at would be one more of the first ones.
+// What rank 0 orders. A way of write-back that programs hint at would be one more of the first
+// ones.
 enum class LaplaceWay : std::uint32_t {
     by_faults = 1,
     learned,
@@ -58,7 +60,7 @@ bool is_on_shared_pages(LaplaceWay way) {
     return way <= LaplaceWay::learned_by_threads;
 }
 
-// compute_laplace() calls meet() after each step. Afterwards `from` has the newest values.
+// After each step the function calls `meet`. At the end `from` has the newest values.
 template <typename Meet>
 void compute_laplace(
     double*& from, double*& to, const GridRows& rows, int steps, int threads, const Meet& meet) {
@@ -121,8 +123,8 @@ public:
     ~Laplace() { must(acp_finalize_dsm() == 0); }
 
     // All ranks take part, but in `alone` only rank 0 computes, on all rows. Each rank sends its
-    // nanoseconds and its faults to rank 0. Steps before the measured ones make pages present and caches
-    // warm, and let barriers learn.
+    // nanoseconds and its faults to rank 0. Steps before the measured ones make pages present and
+    // caches warm, and let barriers learn.
     void run(LaplaceWay way) {
         if (is_on_shared_pages(way))
             choose_update(way == LaplaceWay::learned || way == LaplaceWay::learned_by_threads

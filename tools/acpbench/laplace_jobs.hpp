@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The jobs that `acpbench laplace` starts without acprun: the jobs of paper 001's table, or one job that the
-// options describe. Main thread only.
+// The jobs that `acpbench laplace` starts without acprun: the jobs of paper 001's table, or one job
+// that the options describe. Main thread only.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct LaplaceSize {
 // Whether a launcher started this process.
 [[nodiscard]] bool is_in_job();
 
-// Runs 1, 2 and 4 ranks on 1, 2 and 4 nodes, or `options.job_ranks` on `options.job_nodes`, and prints
-// their speedups beside those of the paper. Returns the exit code.
+// Runs 1, 2 and 4 ranks on 1, 2 and 4 nodes, or `options.job_ranks` on `options.job_nodes`, and
+// prints their speedups beside those of the paper. Returns the exit code.
 int run_laplace_jobs(const Options& options);
 
 // The speedups of all jobs that the rows have, a line each; "" without rows.

@@ -163,6 +163,8 @@ std::string again(const std::vector<Header>& headers) {
         "acprun -n 2 acpbench sync --json build/report/sync.json\n"
         "acprun -n 2 --nodes 2 --starter-size 16M acpbench net --json build/report/net.json\n"
         "acprun -n 2 acpbench flag --json build/report/flag.json\n"
+        "acpbench laplace --json build/report/laplace.json\n"
+        "acprun -n 2 --nodes 2 acpbench dsm --json build/report/dsm.json\n"
         "acpbench report --in build/report\n</pre>\n";
     if (!settings.empty()) {
         html += "<p class=dim>Variables that were set:";

@@ -24,7 +24,8 @@ namespace acp::bench {
 // The plans and curves of paper 003's figures 3 to 14, from rows of `halo-plan`; "" without them.
 [[nodiscard]] std::string halo_plan_section(const std::vector<Row>& rows);
 
-// Figure 5 of paper 001, and the plate that its program computes, from rows of `laplace`; "" without them.
+// Figure 5 of paper 001, and the plate that its program computes, from rows of `laplace`; ""
+// without them.
 [[nodiscard]] std::string laplace_section(const std::vector<Row>& rows);
 
 // A table of rows as people read it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page's section on LAPLACE of paper 001: its figure 5 redrawn beside ours, the corner of the plate that the ranks
-// computed, and the rows. Pure; any thread.
+// The page's section on LAPLACE of paper 001: its figure 5 redrawn beside ours, the corner of the
+// plate that the ranks computed, and the rows. Pure; any thread.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -32,7 +32,7 @@ Plot speedups_of(const std::vector<const Row*>& rows, bool is_one_node) {
     Plot plot;
     plot.title = is_one_node ? "All ranks on one node" : "A node for each rank (figure 5)";
     plot.x_title = is_one_node ? "ranks" : "nodes";
-    plot.y_title = "times as fast as one process";
+    plot.y_title = "speedup";
     plot.x = Axis::ranks;
     plot.y = Axis::ratio;
     plot.is_linear = true;

@@ -33,15 +33,15 @@ struct Paper000 {
                                                       std::string_view mode,
                                                       std::uint64_t bytes);
 
-// The figure of paper 001 for a row of the experiments message (PM messages), rma and dsm; else nothing.
-// Its machine: Pentium III 933 MHz, RHiNET-2. A round trip's half where the row is half a round
-// trip.
+// The figure of paper 001 for a row of the experiments message (PM messages), rma and dsm; else
+// nothing. Its machine: Pentium III 933 MHz, RHiNET-2. A round trip's half where the row is half a
+// round trip.
 [[nodiscard]] std::optional<PaperFigure> paper_001_at(std::string_view experiment,
                                                       std::string_view name,
                                                       std::uint64_t bytes);
 
-// The speedup of LAPLACE on shared pages over one process that paper 001 states for 2 and 4 nodes, unit "x";
-// else nothing.
+// The speedup of LAPLACE on shared pages over one process that paper 001 states for 2 and 4 nodes,
+// unit "x"; else nothing.
 [[nodiscard]] std::optional<PaperFigure> paper_001_speedup(int nodes);
 
 // The mean time of one call that paper 002 states for acp_malloc ("malloc") and acp_free ("free")

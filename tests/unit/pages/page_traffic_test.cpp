@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page traffic of LAPLACE and of SOR on up to 1000 nodes, each a set of page words, homes and
-// sharers in this process, with barriers that encode, parse, merge and settle notices as dsm/ does: what
-// a node sends, fetches and loses in an epoch depends on its neighbours, not on the number of nodes.
-// One thread.
+// sharers in this process, with barriers that encode, parse, merge and settle notices as dsm/ does:
+// what a node sends, fetches and loses in an epoch depends on its neighbours, not on the number of
+// nodes. One thread.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -231,8 +231,8 @@ TEST_P(PageTraffic, of_laplace_depends_on_the_neighbours_alone) {
     for (int step = 0; step < 4; ++step) expect_of_two_neighbours(laplace.step());
 }
 
-// One array of rows that are half a page longer than a page: the border page of two neighbours has both
-// as writers.
+// One array of rows that are half a page longer than a page: the border page of two neighbours has
+// both as writers.
 TEST_P(PageTraffic, of_sor_depends_on_the_neighbours_alone) {
     const NodeNumber nodes = GetParam();
     constexpr std::uint64_t pages_of_node = 3;  // the last one is shared with the next node
