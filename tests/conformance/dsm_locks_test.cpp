@@ -188,6 +188,72 @@ TEST_F(DsmLocksTest, bytes_that_are_no_longer_bound_are_those_of_the_page) {
     }
 }
 
+// One node alone released the lock, so it keeps its copy of the page, and then writes other bytes of it.
+TEST_F(DsmLocksTest, bytes_that_are_no_longer_bound_are_not_sent_by_the_node_that_released_them) {
+    std::uint64_t* const word = area_ + 3;
+    const acp_lock_t lock = make_lock(0);
+    for (int releasing = 0; releasing < procs_; ++releasing) {
+        const int writer = (releasing + 1) % procs_;
+        if (rank_ == 0) *word = 1000;
+        bind(lock, word, 8);
+        if (rank_ == releasing) add_one(lock, word, 1);
+        bind(lock, nullptr, 0);
+        EXPECT_EQ(*word, 1001U);
+        barrier();
+        if (rank_ == writer) *word = 5;
+        if (rank_ == releasing) area_[40] = static_cast<std::uint64_t>(releasing) + 1;
+        barrier();
+        EXPECT_EQ(*word, 5U) << "rank " << releasing << " released the lock";
+        EXPECT_EQ(area_[40], static_cast<std::uint64_t>(releasing) + 1);
+        barrier();
+    }
+    if (rank_ == 0) {
+        EXPECT_EQ(acp_free_lock(lock), 0) << acp_error_message();
+    }
+}
+
+// The last rank has released the lock, and its barrier sends its writes of the page to the home, where
+// rank 0 holds the lock now.
+TEST_F(DsmLocksTest, a_barrier_of_a_former_holder_leaves_the_bytes_of_the_holder_at_the_home) {
+    const int last = procs_ - 1;
+    if (last == 0) return;
+    std::uint64_t* const word = area_ + 3;
+    const acp_lock_t lock = make_lock(0);
+    ASSERT_EQ(acp_set_home_dsm(area_, page, 0), 0) << acp_error_message();
+    volatile std::uint64_t* const flag =
+        static_cast<std::uint64_t*>(acp_query_address(acp_query_starter_ga(rank_)));
+    *flag = 0;
+    bind(lock, word, 8);
+    const auto notify = [](int rank) {
+        const std::uint64_t done = 1;
+        acp_complete(acp_put(acp_query_starter_ga(rank), &done, 8, ACP_HANDLE_NULL));
+    };
+    const auto await = [](volatile std::uint64_t* there) {
+        while (*there == 0) std::this_thread::yield();
+    };
+    if (rank_ == last) {
+        add_one(lock, word, 1);
+        area_[50] = 7;  // bound to no lock
+        notify(0);
+        await(flag);
+    }
+    if (rank_ == 0) {
+        await(flag);
+        ASSERT_EQ(acp_lock(lock), 0) << acp_error_message();
+        EXPECT_EQ(*word, 1U);
+        *word = 100;
+        notify(last);
+        // Arrives with the other bytes that the last rank has written; on one node it is there.
+        await(area_ + 50);
+        EXPECT_EQ(*word, 100U);
+        ASSERT_EQ(acp_unlock(lock), 0) << acp_error_message();
+    }
+    barrier();
+    EXPECT_EQ(*word, 100U);
+    barrier();
+    end(lock, 0);
+}
+
 TEST_F(DsmLocksTest, each_wrong_call_is_refused_on_all_ranks_and_changes_nothing) {
     const acp_lock_t lock = make_lock(0);
     const acp_lock_t other = make_lock(procs_ - 1);
