@@ -117,7 +117,7 @@ class Experiments(unittest.TestCase):
     def test_laplace_is_compared_with_loops_on_private_memory(self):
         for ranks, nodes in ((1, 1), (2, 1), (3, 1), (2, 2), (4, 2)):
             rows = self.quick(ranks, "laplace", nodes=nodes)
-            ways = {"shared pages", "shared pages, learned", "shared pages, prefetched", "puts by hand", "without communication",
+            ways = {"shared pages", "shared pages, learned", "shared pages, prefetched", "shared pages, flush hints", "puts by hand", "without communication",
                     "one process"}
             self.assertLessEqual(ways, {its["case"] for its in rows})
             for its in rows:

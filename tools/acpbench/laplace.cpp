@@ -2,7 +2,9 @@
 // Experiment `laplace`: LAPLACE of paper 001 on shared pages. All ranks compute their rows of one
 // array and call acp_barrier_dsm after each step; then they touch the rows of their neighbours,
 // which faults fetch (as in SCASH), or barriers that have learned them (ACP_UPDATE_LEARN), or
-// acp_prefetch_dsm. With OpenMP, each rank also divides its rows among two threads. Beside it the
+// acp_prefetch_dsm. With flush hints the rows that a neighbour reads have their homes there: a rank
+// computes them first, and acp_flush_dsm sends them while it computes the others. With OpenMP, each
+// rank also divides its rows among two threads. Beside it the
 // same by hand: puts of outer rows that overlap the computation, and acp_sync. The yardstick is the
 // same loops on private memory, where each rank computes rows of its own without a barrier. All
 // alternate. At the end rank 0 compares the results, bit by bit, with those of one process. Without
@@ -32,12 +34,12 @@ namespace acp::bench {
 
 namespace {
 
-// What rank 0 orders. A way of write-back that programs hint at would be one more of the first
-// ones.
+// What rank 0 orders.
 enum class LaplaceWay : std::uint32_t {
     by_faults = 1,
     learned,
     prefetched,
+    flushed,
     learned_by_threads,
     by_hand,
     on_private,
@@ -46,10 +48,10 @@ enum class LaplaceWay : std::uint32_t {
 };
 
 constexpr std::size_t laplace_ways = static_cast<std::size_t>(LaplaceWay::alone);
-constexpr LaplaceWay all_ways[] = {LaplaceWay::by_faults,  LaplaceWay::learned,
-                                   LaplaceWay::prefetched, LaplaceWay::learned_by_threads,
-                                   LaplaceWay::by_hand,    LaplaceWay::on_private,
-                                   LaplaceWay::alone};
+constexpr LaplaceWay all_ways[] = {LaplaceWay::by_faults,          LaplaceWay::learned,
+                                   LaplaceWay::prefetched,         LaplaceWay::flushed,
+                                   LaplaceWay::learned_by_threads, LaplaceWay::by_hand,
+                                   LaplaceWay::on_private,         LaplaceWay::alone};
 constexpr int threads_of_rank = 2;
 
 std::size_t index_of(LaplaceWay way) {
@@ -105,9 +107,13 @@ public:
           by_hand_(rows_, 2, laplace_loops, job.rank(), job.ranks()) {
         const std::size_t bytes = width * width * sizeof(double);
         must(acp_init_dsm(2 * bytes) == 0);
-        from_ = static_cast<double*>(acp_alloc_dsm(bytes));
-        to_ = static_cast<double*>(acp_alloc_dsm(bytes));
+        from_ = static_cast<double*>(acp_alloc_home_dsm(bytes, ACP_HOME_BLOCK, 0));
+        to_ = static_cast<double*>(acp_alloc_home_dsm(bytes, ACP_HOME_BLOCK, 0));
         must(from_ != nullptr && to_ != nullptr);
+        for (int rank = 0; rank < job.ranks(); ++rank) {
+            const GridRows rows = rows_of_rank(width, width, rank, job.ranks());
+            set_home(rows.first, rows.count(), rank);
+        }
         heat_edge(own_from_, width);
         heat_edge(own_to_, width);
         if (job.conducts()) {
@@ -130,6 +136,7 @@ public:
             choose_update(way == LaplaceWay::learned || way == LaplaceWay::learned_by_threads
                               ? ACP_UPDATE_LEARN
                               : ACP_UPDATE_NEVER);
+        if (way == LaplaceWay::flushed) move_outer_rows(true);
         step(way, steps_before);
         sync_all();
         const std::uint64_t faults = count_faults();
@@ -141,6 +148,7 @@ public:
         mine.values[2] = cpu.in_thousandths();
         job_.tell(mine);
         sync_all();
+        if (way == LaplaceWay::flushed) move_outer_rows(false);
     }
 
     // Rank 0: the longest time of any rank in the last run().
@@ -190,7 +198,9 @@ private:
     inline static constexpr std::size_t drawn_points = 64;
 
     void step(LaplaceWay way, int steps) {
-        if (is_on_shared_pages(way)) {
+        if (way == LaplaceWay::flushed) {
+            step_with_hints(steps);
+        } else if (is_on_shared_pages(way)) {
             const int threads = way == LaplaceWay::learned_by_threads ? threads_of_rank : 1;
             compute_laplace(from_, to_, rows_, steps, threads, [&] {
                 must(acp_barrier_dsm() == 0);
@@ -205,6 +215,41 @@ private:
             const GridRows all = rows_of_rank(width_, width_, 0, 1);
             compute_laplace(own_from_, own_to_, all, steps, 1, [] {});
         }
+    }
+
+    // The node of a rank becomes the home of rows.
+    void set_home(std::size_t first, std::size_t rows, int rank) const {
+        const std::size_t bytes = rows * width_ * sizeof(double);
+        for (double* const array : {from_, to_})
+            must(acp_set_home_dsm(array + first * width_, bytes, rank) == 0);
+    }
+
+    // The outer rows of each rank go to the neighbour that reads them, or back.
+    void move_outer_rows(bool go) const {
+        for (int rank = 0; rank + 1 < job_.ranks(); ++rank) {
+            const std::size_t last = rows_of_rank(width_, width_, rank, job_.ranks()).last - 1;
+            set_home(last, 1, go ? rank + 1 : rank);
+            set_home(last + 1, 1, go ? rank : rank + 1);
+        }
+    }
+
+    // Computes a row, and begins to send it.
+    void compute_outer_row(std::size_t row) const {
+        laplace_loops(from_, to_, rows_.part(row, row + 1), 0);
+        must(acp_flush_dsm(to_ + row * width_, width_ * sizeof(double)) == 0);
+    }
+
+    void step_with_hints(int steps) {
+        for (int i = 0; i < steps; ++i) {
+            compute_outer_row(rows_.first);
+            if (rows_.count() > 1) compute_outer_row(rows_.last - 1);
+            laplace_loops(from_, to_,
+                          rows_.part(rows_.first + 1, std::max(rows_.first + 1, rows_.last - 1)),
+                          0);
+            std::swap(from_, to_);
+            must(acp_barrier_dsm() == 0);
+        }
+        steps_done_ += steps;
     }
 
     // The barriers forget what they learned before.
@@ -327,7 +372,8 @@ LaplaceFigures measure_laplace(Job& job, Laplace& laplace, const LaplaceSize& si
 std::vector<Row> rows_of_ways(const LaplaceFigures& figures) {
     std::vector<Row> rows = {figures.row(LaplaceWay::by_faults, "shared pages"),
                              figures.row(LaplaceWay::learned, "shared pages, learned"),
-                             figures.row(LaplaceWay::prefetched, "shared pages, prefetched")};
+                             figures.row(LaplaceWay::prefetched, "shared pages, prefetched"),
+                             figures.row(LaplaceWay::flushed, "shared pages, flush hints")};
     if (figures.has(LaplaceWay::learned_by_threads))
         rows.push_back(
             figures.row(LaplaceWay::learned_by_threads, "shared pages, learned, OpenMP"));

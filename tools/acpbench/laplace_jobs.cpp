@@ -28,6 +28,7 @@ constexpr std::pair<const char*, const char*> table_ways[] = {
     {"shared pages", "by faults"},
     {"shared pages, learned", "learned"},
     {"shared pages, prefetched", "prefetched"},
+    {"shared pages, flush hints", "flush hints"},
     {"puts by hand", "by hand"},
     {"without communication", "without communication"},
 };
