@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +55,8 @@ class ReadyPages final : public dsm::PageSource {
 public:
     void bring(PageRange /*pages*/) noexcept override {}
 
-    void bring_with(pages::PageNumber /*page*/, dsm::PageRange /*others*/) noexcept override {}
+    void bring_with(pages::PageNumber /*page*/,
+                    std::span<const dsm::PageRange> /*others*/) noexcept override {}
 
     [[nodiscard]] bool try_bring(pages::PageNumber /*page*/) noexcept override {
         return has_blocks;
@@ -91,6 +93,14 @@ public:
     }
 
     [[nodiscard]] std::uint64_t blocks() const { return count_ / block_pages; }
+
+    // The first page of a block. All blocks in an order without a stream, of which faults would map the
+    // next pages too.
+    [[nodiscard]] std::uint64_t scattered(std::uint64_t i) const {
+        std::uint64_t step = std::max<std::uint64_t>(blocks() * 618 / 1000, 1);
+        while (std::gcd(step, blocks()) != 1) ++step;
+        return i * step % blocks() * block_pages;
+    }
 
     [[nodiscard]] volatile char* page(std::uint64_t i) const {
         return tracked_.data() + i * pages::page_bytes;
@@ -150,7 +160,7 @@ void add_faults(std::vector<Row>& rows, const std::string& kind, Scene& scene, i
              [&scene, threads, has_blocks] {
                  scene.make_absent(has_blocks);
                  return time_of(threads, scene.blocks(),
-                                [&](std::uint64_t i) { (void)*scene.page(i * block_pages); });
+                                [&](std::uint64_t i) { (void)*scene.page(scene.scattered(i)); });
              }});
     }
     rows.push_back({kind + ": first write (B)" + with, [&scene, threads] {

@@ -2,7 +2,7 @@
 /* Shared pages: memory that all ranks read and write by plain pointers, which mean the same on every
  * rank. If all ranks are on one node they are plain memory. Else each page has a home, a node; a page
  * that is touched elsewhere raises a signal, whose handler fetches it, and the barrier sends the bytes
- * that were written to the homes.
+ * that were written to the homes. Faults at a steady stride fetch the next pages too.
  *
  *     acp_init_dsm(bytes);                                 all ranks
  *     double* grid = acp_alloc_dsm(rows * row_bytes);      all ranks; the same pointer on each
@@ -133,8 +133,8 @@ ACP_API int acp_barrier_dsm(void);
 
 /* Fetches the pages of a range for this rank, which touches them without a fault until its next
  * collective call on shared pages. One copy has up to 64 pages of one home, and up to 16 copies are
- * in flight; a fault fetches one page, with those beside it that were touched before. Blocks until
- * the pages are there. Any thread, but not during a collective call. On one node it does nothing.
+ * in flight; a fault fetches one page, with those beside it that were touched before, and with the next
+ * ones of a stream. Blocks until the pages are there. Any thread, but not during a collective call. On one node it does nothing.
  *   address, size  any bytes of allocations; size 0 does nothing
  * Returns 0, or -1: ACP_ERR_ARGUMENT (a byte lies in no shared page, or in no allocation),
  * ACP_ERR_PEER (the home of a page is lost), ACP_ERR_SYSTEM. */
@@ -222,7 +222,9 @@ typedef struct {
     uint64_t pages_dropped;    /* mapped by the caller, and unmapped by barriers */
     /* Pages of which barriers made the caller's node the home; one rank of the node counts them. */
     uint64_t homes_gained;
-    uint64_t pages_updated; /* pages that barriers fetched again for the caller */
+    uint64_t pages_updated;      /* pages that barriers fetched again for the caller */
+    uint64_t pages_ahead;        /* pages that streams of the caller's faults mapped ahead */
+    uint64_t pages_ahead_unused; /* the part that barriers dropped before a fault showed its use */
 } acp_stats_dsm_t;
 
 /* Writes the calling rank's statistics, which acpstat(1) shows too.   size  sizeof *stats: a library of another version leaves

@@ -114,6 +114,8 @@ acp_stats_dsm_t stats_of(const SharedPages& pages) noexcept {
     stats.pages_dropped = value(counters.calls.dropped);
     stats.homes_gained = value(counters.calls.gained);
     stats.pages_updated = value(counters.updated);
+    stats.pages_ahead = value(counters.faults.ahead);
+    stats.pages_ahead_unused = value(counters.calls.unused);
     return stats;
 }
 

@@ -221,6 +221,8 @@ os::PageOutcome PageBarrier::drop(PageRange pages) {
         const DroppedAs as = was_wanted   ? DroppedAs::wanted
                              : was_mapped ? DroppedAs::mapped
                                           : DroppedAs::absent;
+        if (own_.mapped.take_ahead(page))
+            parts_.counters.calls.unused.fetch_add(1, std::memory_order_relaxed);
         if (own_.updates.drop(page, as)) fetch_again(page);
     }
     os::PageOutcome first;

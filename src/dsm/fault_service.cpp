@@ -3,6 +3,7 @@
 #include "dsm/fault_service.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "dsm/child_touch.hpp"
 #include "dsm/page_runs.hpp"
@@ -15,6 +16,10 @@ namespace {
 
 static_assert(Tracker::block_pages <= 32, "a bit for each page of a block");
 
+// Pages between those of a window that are fetched with them: in one get they cost less than a get for
+// each page of the window.
+constexpr std::uint64_t gap_max = 2;
+
 constexpr std::uint32_t bit_of(std::uint64_t i) noexcept {
     return std::uint32_t{1} << i;
 }
@@ -23,6 +28,7 @@ constexpr std::uint32_t bit_of(std::uint64_t i) noexcept {
 
 base::Status FaultService::start(Tracker& tracker) {
     tracker_ = &tracker;
+    streams_.emplace(mapped_, unit_pages());
     auto range =
         os::FaultRange::create(memory_.begin, memory_.pages * pages::page_bytes, repair, this);
     if (!range.is_ok()) return std::move(range).failure();
@@ -70,13 +76,21 @@ os::PageOutcome FaultService::repair_entered(pages::PageNumber page,
                                              os::FaultAccess access) noexcept {
     const bool is_absent = mapped_.state(page) == MappedState::absent;
     if (is_absent || tracker_->maps_whole_blocks()) {
-        const std::uint32_t brought = bring(page, entered);
+        const StreamWindow window = is_absent ? streams_->on_fault(page) : StreamWindow();
+        os::PageOutcome outcome;
+        if (is_absent) {
+            fetch(page, entered, window);
+            outcome = map_window(window);
+            if (!outcome.is_ok()) return outcome;
+        }
+        const std::uint32_t brought = bring(page, entered, window.sentinel);
         if (is_absent) mapped_.want(page);
         const PageRange written = access != os::FaultAccess::write ? PageRange{page, 0}
                                   : tracker_->maps_whole_blocks()  ? entered
                                                                    : PageRange{page, 1};
-        const os::PageOutcome outcome = map(entered, brought, written);
+        outcome = map(entered, brought, written);
         if (!outcome.is_ok()) return outcome;
+        if (is_absent) note_used(page, window);
     }
     if (!is_absent) return tracker_->admit(page, access);
     counters_.absent_faults.fetch_add(1, std::memory_order_relaxed);
@@ -96,30 +110,130 @@ PageRange FaultService::touched_together(pages::PageNumber page, PageRange enter
     return {first, end - first};
 }
 
+// Fetches a page, what comes with it, and a window.
+void FaultService::fetch(pages::PageNumber page,
+                         PageRange entered,
+                         const StreamWindow& window) noexcept {
+    if (tracker_->maps_whole_blocks()) {
+        if (window.count != 0) fetch_window(page, entered, window);
+        return;
+    }
+    const PageRange run = touched_together(page, entered);
+    fetch_window(page, run, window);
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+        mapped_.take_credit(run.first + i);
+        mapped_.want(run.first + i);
+    }
+    mapped_.give_credit(page);
+}
+
 // Returns the pages that the node has now and that were absent here, a bit each.
-std::uint32_t FaultService::bring(pages::PageNumber page, PageRange entered) noexcept {
+//   sentinel  is left out
+std::uint32_t FaultService::bring(pages::PageNumber page,
+                                  PageRange entered,
+                                  pages::PageNumber sentinel) noexcept {
     const auto is_absent = [](MappedState state) { return state == MappedState::absent; };
     const bool is_whole = tracker_->maps_whole_blocks();
     std::uint32_t brought = 0;
-    if (!is_whole) {
-        const PageRange run = touched_together(page, entered);
-        source_.bring_with(page, run);
-        for (std::uint64_t i = 0; i < run.count; ++i) {
-            mapped_.take_credit(run.first + i);
-            mapped_.want(run.first + i);
-        }
-        mapped_.give_credit(page);
-    }
     for_each_run(mapped_, entered, is_absent, [&](PageRange run) {
         if (is_whole) source_.bring(run);
         for (pages::PageNumber at = run.first; at < run.first + run.count; ++at) {
-            if (is_whole || at == page || source_.try_bring(at)) {
+            if (is_whole || at == page || (at != sentinel && source_.try_bring(at))) {
                 brought |= bit_of(at - entered.first);
             }
         }
         return true;
     });
     return brought;
+}
+
+// Fetches a page with the others of a run around it, and with a window.
+void FaultService::fetch_window(pages::PageNumber page,
+                                PageRange run,
+                                const StreamWindow& window) noexcept {
+    // A window of a short stride is one range; of a long one each unit is a range.
+    std::array<PageRange, PageStreams::scattered_max + 1> ranges;
+    std::size_t count = 0;
+    const auto add = [&](PageRange pages) {
+        PageRange* const last = count != 0 ? &ranges[count - 1] : nullptr;
+        if (last != nullptr && pages.first - last->first <= last->count + gap_max) {
+            last->count = pages.first + pages.count - last->first;
+        } else {
+            ranges[count++] = pages;
+        }
+    };
+    bool has_run = false;
+    for (std::uint64_t i = 0; i < window.count; ++i) {
+        const PageRange pages = pages_of(window.at(window.stride < 0 ? window.count - 1 - i : i));
+        if (!has_run && run.first < pages.first + pages.count) {
+            has_run = true;
+            add(run);
+        }
+        // Units and runs of whole blocks are the same blocks; else a unit is one page.
+        const bool is_in_run = has_run && pages.first - run.first < run.count;
+        if (!is_in_run) add(pages);
+    }
+    if (!has_run) add(run);
+    const bool is_alone = count == 1 && ranges[0].count == 1;
+    source_.bring_with(page, {ranges.data(), is_alone ? 0 : count});
+}
+
+// Maps what the node has of a window, a block at a time.
+os::PageOutcome FaultService::map_window(const StreamWindow& window) noexcept {
+    os::PageOutcome outcome;
+    PageRange run{};
+    const pages::PageNumber sentinel = window.sentinel == StreamWindow::no_unit
+                                           ? StreamWindow::no_unit
+                                           : pages_of(window.sentinel).first;
+    for (std::uint64_t i = 0; i < window.count && outcome.is_ok(); ++i) {
+        const PageRange pages = pages_of(window.at(window.stride < 0 ? window.count - 1 - i : i));
+        const bool continues_run = run.count != 0 && run.first + run.count == pages.first &&
+                                   pages.first % Tracker::block_pages != 0;
+        if (!continues_run) {
+            outcome = map_ahead(run, sentinel);
+            run = {pages.first, 0};
+        }
+        run.count += pages.count;
+    }
+    return outcome.is_ok() ? map_ahead(run, sentinel) : outcome;
+}
+
+// Maps pages of one block, all of it if the tracker maps whole blocks, as far as the node has them.
+os::PageOutcome FaultService::map_ahead(PageRange pages, pages::PageNumber sentinel) noexcept {
+    std::uint32_t brought = 0;
+    std::uint32_t absent = 0;
+    for (std::uint64_t i = 0; i < pages.count; ++i) {
+        const pages::PageNumber page = pages.first + i;
+        mapped_.enter(page);
+        if (mapped_.state(page) != MappedState::absent) continue;
+        absent |= bit_of(i);
+        if (!source_.try_bring(page)) continue;
+        if (!source_.is_untracked(page)) {
+            mapped_.fetch_ahead(page);
+            counters_.ahead.fetch_add(1, std::memory_order_relaxed);
+        }
+        if (page != sentinel) brought |= bit_of(i);
+    }
+    os::PageOutcome outcome;
+    const bool is_left_out = tracker_->maps_whole_blocks() && brought != absent;
+    if (!is_left_out) outcome = map(pages, brought, {pages.first, 0});
+    for (std::uint64_t i = 0; i < pages.count; ++i) mapped_.leave(pages.first + i);
+    return outcome;
+}
+
+// The fault shows that its own unit and those of the stream before it were used.
+void FaultService::note_used(pages::PageNumber page, const StreamWindow& window) noexcept {
+    StreamWindow::Unit unit = page / unit_pages();
+    for (std::uint64_t i = 0; i <= window.used; ++i) {
+        const PageRange pages = pages_of(unit);
+        for (std::uint64_t of = 0; of < pages.count; ++of)
+            (void)mapped_.take_ahead(pages.first + of);
+        if (i != 0) {
+            mapped_.want(pages.first);
+            mapped_.give_credit(pages.first);
+        }
+        unit -= static_cast<StreamWindow::Unit>(window.stride);
+    }
 }
 
 os::PageOutcome FaultService::map_brought(PageRange pages) noexcept {
@@ -141,7 +255,7 @@ os::PageOutcome FaultService::map_brought(PageRange pages) noexcept {
 os::PageOutcome FaultService::map_brought_block(PageRange entered) noexcept {
     std::uint32_t brought = 0;
     if (tracker_->maps_whole_blocks()) {
-        brought = bring(entered.first, entered);
+        brought = bring(entered.first, entered, StreamWindow::no_unit);
     } else {
         for (std::uint64_t i = 0; i < entered.count; ++i) {
             const pages::PageNumber page = entered.first + i;

@@ -8,7 +8,8 @@
 //   absent      fetches the page, with those beside it in its block that were touched before
 //               (the credit of dsm/mapped_pages.hpp), and maps it with all pages of its block that
 //               the node has (one system call); or, if the tracker maps whole blocks, fetches and
-//               maps the block
+//               maps the block. If the fault continues a stream, the same copies fetch the stream's
+//               next pages too (dsm/page_streams.hpp), and these are mapped without their sentinel
 //   mapped      Tracker::admit().
 // An access whose kind is unknown (a program that calls acp_handle_fault_dsm without a context) is
 // a read of an absent page and a write to a mapped one; a write then faults twice.
@@ -17,16 +18,22 @@
 //
 // map_brought() maps pages ahead of their first touch, which then raises no signal.
 //
+// The thread that faults waits for the pages of its stream, too: a get of 64 pages costs a tenth of 64
+// gets (acpbench stream), and no page stays held by a thread that has left its handler.
+//
 // The source saves the hazard line of the command that the fault interrupted. The handler uses less
 // than 6 KiB of stack beside the kernel's frame, so 16 KiB suffice; os::handle_fault() keeps errno.
 // Tests: tests/unit/dsm/fault_service_test.cpp, tracker_conformance.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "dsm/mapped_pages.hpp"
 #include "dsm/page_counters.hpp"
 #include "dsm/page_source.hpp"
+#include "dsm/page_streams.hpp"
 #include "dsm/tracker.hpp"
 #include "os/fault_handler.hpp"
 
@@ -58,11 +65,27 @@ private:
     os::PageOutcome repair_entered(pages::PageNumber page,
                                    PageRange entered,
                                    os::FaultAccess access) noexcept;
-    std::uint32_t bring(pages::PageNumber page, PageRange entered) noexcept;
+    void fetch(pages::PageNumber page, PageRange entered, const StreamWindow& window) noexcept;
+    void fetch_window(pages::PageNumber page, PageRange run, const StreamWindow& window) noexcept;
+    std::uint32_t bring(pages::PageNumber page,
+                        PageRange entered,
+                        pages::PageNumber sentinel) noexcept;
+    os::PageOutcome map_window(const StreamWindow& window) noexcept;
+    os::PageOutcome map_ahead(PageRange pages, pages::PageNumber sentinel) noexcept;
+    void note_used(pages::PageNumber page, const StreamWindow& window) noexcept;
     os::PageOutcome map_brought_block(PageRange entered) noexcept;
     [[nodiscard]] PageRange touched_together(pages::PageNumber page,
                                              PageRange entered) const noexcept;
     os::PageOutcome map(PageRange entered, std::uint32_t brought, PageRange written) noexcept;
+
+    [[nodiscard]] std::uint64_t unit_pages() const noexcept {
+        return tracker_->maps_whole_blocks() ? Tracker::block_pages : 1;
+    }
+
+    [[nodiscard]] PageRange pages_of(StreamWindow::Unit unit) const noexcept {
+        const pages::PageNumber first = unit * unit_pages();
+        return {first, std::min(unit_pages(), memory_.pages - first)};
+    }
 
     // The pages that a fault on `page` may map.
     [[nodiscard]] PageRange block_of(pages::PageNumber page) const noexcept;
@@ -72,6 +95,7 @@ private:
     PageSource& source_;
     Tracker* tracker_ = nullptr;  // set before the range exists
     PageFaultCounters& counters_;
+    std::optional<PageStreams> streams_;  // set with the tracker
     os::FaultRange range_;
 };
 

@@ -31,6 +31,34 @@ void commit(pages::PageSpan page) noexcept {
 
 }  // namespace
 
+// The pages of ranges that are yet to be fetched, in their order.
+class PageFetcher::PagesLeft {
+public:
+    explicit PagesLeft(std::span<const PageRange> ranges) noexcept : ranges_(ranges) {
+        leave_ended();
+    }
+
+    [[nodiscard]] bool is_empty() const noexcept { return ranges_.empty(); }
+
+    [[nodiscard]] PageNumber first() const noexcept { return ranges_.front().first + taken_; }
+
+    void take() noexcept {
+        ++taken_;
+        leave_ended();
+    }
+
+private:
+    void leave_ended() noexcept {
+        while (!ranges_.empty() && taken_ >= ranges_.front().count) {
+            ranges_ = ranges_.subspan(1);
+            taken_ = 0;
+        }
+    }
+
+    std::span<const PageRange> ranges_;
+    std::uint64_t taken_ = 0;  // pages of the first range that were taken
+};
+
 PageAccess PageFetcher::access(PageNumber page) {
     return parts_.window.page_words().access(
         page, parts_.slot, [this](pages::SlotNumber slot) { return parts_.peers.is_dead(slot); });
@@ -53,8 +81,12 @@ void PageFetcher::bring(PageRange pages) noexcept {
     for (std::uint64_t i = 0; i < pages.count; ++i) commit(parts_.window.plain(pages.first + i));
 }
 
-void PageFetcher::bring_with(PageNumber page, PageRange others) noexcept {
-    if (others.count > 1) (void)fetch(others);
+void PageFetcher::bring_with(PageNumber page, std::span<const PageRange> others) noexcept {
+    const node::PublicCall named("a touch of a shared page");
+    const os::CancellationHold hold;
+    Status status;
+    for (PagesLeft left(others); !left.is_empty() && status.is_ok();)
+        (void)fetch_runs(left, HeldPages::are_skipped, status);
     bring({page, 1});
 }
 
@@ -128,41 +160,13 @@ void PageFetcher::publish(const Run& run, bool has_bytes) {
     if (has_bytes) counts_.pages.fetch_add(run.pages.count, std::memory_order_relaxed);
 }
 
-// The pages of ranges that are yet to be fetched, in their order.
-class PageFetcher::PagesLeft {
-public:
-    explicit PagesLeft(std::span<const PageRange> ranges) noexcept : ranges_(ranges) {
-        leave_ended();
-    }
-
-    [[nodiscard]] bool is_empty() const noexcept { return ranges_.empty(); }
-
-    [[nodiscard]] PageNumber first() const noexcept { return ranges_.front().first + taken_; }
-
-    void take() noexcept {
-        ++taken_;
-        leave_ended();
-    }
-
-private:
-    void leave_ended() noexcept {
-        while (!ranges_.empty() && taken_ >= ranges_.front().count) {
-            ranges_ = ranges_.subspan(1);
-            taken_ = 0;
-        }
-    }
-
-    std::span<const PageRange> ranges_;
-    std::uint64_t taken_ = 0;  // pages of the first range that were taken
-};
-
 Status PageFetcher::fetch(std::span<const PageRange> ranges) {
     // In a fault the thread is in no call, or in one that must not name this wait.
     const node::PublicCall named("a touch of a shared page");
     const os::CancellationHold hold;
     Status status;
     for (PagesLeft left(ranges); !left.is_empty() && status.is_ok();) {
-        const bool has_taken = fetch_runs(left, status);
+        const bool has_taken = fetch_runs(left, HeldPages::end_runs, status);
         if (has_taken || !status.is_ok()) continue;
         status = fetch_one(left.first());
         left.take();
@@ -170,10 +174,10 @@ Status PageFetcher::fetch(std::span<const PageRange> ranges) {
     return status;
 }
 
-// Takes and fetches pages until one that another thread moves, or until all runs are in flight. They
-// end before this thread waits for that page, since the other thread may wait for one of theirs.
-// Returns whether it took one.
-bool PageFetcher::fetch_runs(PagesLeft& left, Status& status) {
+// Takes and fetches pages until all runs are in flight, or until a page that another thread moves, if
+// such pages end runs: the runs end before this thread waits for that page, since the other thread may
+// wait for one of theirs. Returns whether it took one.
+bool PageFetcher::fetch_runs(PagesLeft& left, HeldPages held, Status& status) {
     const pages::HomeTable<> homes = parts_.window.homes();
     std::array<Run, in_flight_max> runs;
     std::size_t count = 0;
@@ -187,8 +191,8 @@ bool PageFetcher::fetch_runs(PagesLeft& left, Status& status) {
                                    last->pages.count < run_pages_max;
         if (!continues_run && count == in_flight_max) break;
         const PageAccess access_of_page = access(page);
-        if (access_of_page == PageAccess::wait) break;
-        if (access_of_page == PageAccess::map) continue;
+        if (access_of_page == PageAccess::wait && held == HeldPages::end_runs) break;
+        if (access_of_page != PageAccess::fetch) continue;
         if (continues_run) {
             ++last->pages.count;
         } else {

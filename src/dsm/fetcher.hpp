@@ -58,7 +58,7 @@ public:
 
     // Waits without a bound, as a fault must.
     void bring(PageRange pages) noexcept override;
-    void bring_with(pages::PageNumber page, PageRange others) noexcept override;
+    void bring_with(pages::PageNumber page, std::span<const PageRange> others) noexcept override;
     [[nodiscard]] bool try_bring(pages::PageNumber page) noexcept override;
     [[nodiscard]] bool is_untracked(pages::PageNumber page) const noexcept override;
 
@@ -86,7 +86,8 @@ private:
     void wait_for(pages::PageNumber page);
     base::Status fetch_one(pages::PageNumber page);
     class PagesLeft;
-    bool fetch_runs(PagesLeft& left, base::Status& status);
+    enum class HeldPages : std::uint8_t { end_runs, are_skipped };
+    bool fetch_runs(PagesLeft& left, HeldPages held, base::Status& status);
     void begin(Run& run);
     base::Status finish(Run& run);
     void publish(const Run& run, bool has_bytes);

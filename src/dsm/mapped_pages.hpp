@@ -20,7 +20,8 @@
 //
 // A page also says whether a fault wanted it since the last barrier that dropped it: the fault was on
 // the page, or fetched it for its credit. A page that was mapped beside those, since the node had it or
-// the tracker maps whole blocks, was not wanted.
+// the tracker maps whole blocks, was not wanted. It says, too, whether it was fetched ahead of a stream
+// (dsm/page_streams.hpp) and no later fault showed that it was used.
 //
 // A fault and an eviction of one page by two threads of the rank: the fault enters the page, then
 // reads the page word and maps the page; the eviction holds the page word, then drops the page here
@@ -107,9 +108,15 @@ public:
         }
     }
 
-    // A fault wanted the page.
+    // A fault wanted the page, or showed that it was used.
     void want(pages::PageNumber page) noexcept {
         words_[page].fetch_or(wanted_bit, std::memory_order_relaxed);
+        (void)take_ahead(page);
+    }
+
+    // The page was fetched ahead of a stream.
+    void fetch_ahead(pages::PageNumber page) noexcept {
+        words_[page].fetch_or(ahead_bit, std::memory_order_relaxed);
     }
 
     // --- In an eviction
@@ -138,22 +145,29 @@ public:
 
     // In a barrier that drops the page: whether a fault wanted it. The next call returns false.
     [[nodiscard]] bool take_wanted(pages::PageNumber page) noexcept {
-        if ((words_[page].load(std::memory_order_relaxed) & wanted_bit) == 0) return false;
-        words_[page].fetch_and(~wanted_bit, std::memory_order_relaxed);
-        return true;
+        return take(page, wanted_bit);
     }
 
+    // Whether the page was fetched ahead of a stream, and perhaps in vain. The next call returns false.
+    [[nodiscard]] bool take_ahead(pages::PageNumber page) noexcept { return take(page, ahead_bit); }
+
 private:
-    // From the low end: the state, the credit, whether it was wanted, and the number of threads that
-    // have entered.
+    // From the low end: the state, the credit, whether it was wanted, whether it was fetched ahead, and
+    // the number of threads that have entered.
     static constexpr std::uint32_t one_credit = 4;
     static constexpr std::uint32_t credit_bits = credit_max * one_credit;
     static constexpr std::uint32_t wanted_bit = one_credit * (credit_max + 1);
-    static constexpr std::uint32_t one_thread = 2 * wanted_bit;
+    static constexpr std::uint32_t ahead_bit = 2 * wanted_bit;
+    static constexpr std::uint32_t one_thread = 2 * ahead_bit;
     static constexpr std::uint32_t threads_limit = ~std::uint32_t{0} - one_thread;
 
     [[nodiscard]] static constexpr MappedState state_of(std::uint32_t word) noexcept {
         return static_cast<MappedState>(word & 3);
+    }
+
+    bool take(pages::PageNumber page, std::uint32_t bit) noexcept {
+        if ((words_[page].load(std::memory_order_relaxed) & bit) == 0) return false;
+        return (words_[page].fetch_and(~bit, std::memory_order_relaxed) & bit) != 0;
     }
 
     template <typename Next>

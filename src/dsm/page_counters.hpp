@@ -21,6 +21,7 @@ struct PageFaultCounters {
     PageCounter faults{0};         // signals
     PageCounter absent_faults{0};  // those on pages that were not mapped
     PageCounter ns{0};             // the time that handlers took, without the kernel's own part
+    PageCounter ahead{0};          // pages that streams fetched or mapped ahead of their touch
 };
 
 struct FetchCounts {
@@ -40,7 +41,9 @@ struct SharedPagesCounters {
     PageCounter allocations{0};
     PageCounter barriers{0};
     PageCounter dropped{0};  // pages that the rank had mapped, and that barriers unmapped
-    PageCounter gained{0};   // pages of which a barrier made this node the home; the leader counts
+    PageCounter unused{
+        0};  // pages of PageFaultCounters::ahead that barriers dropped, of no known use
+    PageCounter gained{0};  // pages of which a barrier made this node the home; the leader counts
 };
 
 struct PageCounters {
@@ -54,16 +57,16 @@ struct PageCounters {
 
     void clear() noexcept {
         for (PageCounter* const counter :
-             {&pages, &faults.faults, &faults.absent_faults, &faults.ns, &fetches.pages,
-              &fetches.repeated, &fetches.waits, &prefetched, &updated, &flushes.pages,
-              &flushes.bytes, &calls.pages_allocated, &calls.allocations, &calls.barriers,
-              &calls.dropped, &calls.gained}) {
+             {&pages, &faults.faults, &faults.absent_faults, &faults.ns, &faults.ahead,
+              &fetches.pages, &fetches.repeated, &fetches.waits, &prefetched, &updated,
+              &flushes.pages, &flushes.bytes, &calls.pages_allocated, &calls.allocations,
+              &calls.barriers, &calls.dropped, &calls.unused, &calls.gained}) {
             counter->store(0, std::memory_order_relaxed);
         }
     }
 };
 
-static_assert(sizeof(PageCounters) == 128 && PageCounter::is_always_lock_free);
+static_assert(sizeof(PageCounters) == 144 && PageCounter::is_always_lock_free);
 
 // A PageCounters of each process.
 inline constexpr node::ClaimedRange page_counters_range{

@@ -4,6 +4,8 @@
 // service maps the pages afterwards (dsm/fault_service.hpp).
 #pragma once
 
+#include <span>
+
 #include "dsm/window.hpp"
 
 namespace acp::dsm {
@@ -20,9 +22,10 @@ public:
     // sentence if no node has the bytes.
     virtual void bring(PageRange pages) noexcept = 0;
 
-    // Does the same for one page of a range. The others are fetched too, in the same copies, as far
-    // as that is possible: their loss ends nothing.
-    virtual void bring_with(pages::PageNumber page, PageRange others) noexcept = 0;
+    // Does the same for one page. Others are fetched too, in the same copies, as far as that is
+    // possible without a wait for another thread: their loss ends nothing.
+    //   others  ascending, no page twice; the page may be one of them
+    virtual void bring_with(pages::PageNumber page, std::span<const PageRange> others) noexcept = 0;
 
     // Does the same for one page whose bytes the node has. For any other page it returns false at
     // once, and the page word is as before.

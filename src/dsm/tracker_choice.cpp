@@ -33,7 +33,8 @@ class ReadyPages final : public PageSource {
 public:
     void bring(PageRange /*pages*/) noexcept override {}
 
-    void bring_with(pages::PageNumber /*page*/, PageRange /*others*/) noexcept override {}
+    void bring_with(pages::PageNumber /*page*/,
+                    std::span<const PageRange> /*others*/) noexcept override {}
 
     [[nodiscard]] bool try_bring(pages::PageNumber /*page*/) noexcept override { return true; }
 

@@ -167,6 +167,15 @@ class Experiments(unittest.TestCase):
                          "sort by samples", "counters under a lock"):
                 self.assertIn(case, cases)
 
+    def test_stream_compares_strides_with_pages_at_random(self):
+        for nodes in (1, 2):
+            rows = self.quick(2, "stream", nodes=nodes)
+            self.assertEqual([its["case"] for its in rows],
+                             ["at random", "forward", "backward", "every third page",
+                              "every third page backward", "by acp_prefetch_dsm"])
+            self.assertEqual(rows[1]["extra"]["faults_a_page"] == 0, nodes == 1)
+            self.assertLess(rows[1]["extra"]["faults_a_page"], 0.5)
+
     def test_atomics_are_measured_alone_and_contended(self):
         rows = self.quick(3, "atomic")
         self.assertEqual([its["case"] for its in rows],

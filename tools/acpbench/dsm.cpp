@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/random.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 
@@ -197,11 +199,20 @@ private:
             give_up("dsm: a page has a value of an earlier barrier");
     }
 
+    // The blocks in an order without a stride: of a stream, faults fetch the next pages too.
+    static std::vector<std::uint64_t> scattered_blocks() {
+        std::vector<std::uint64_t> blocks(dsm_blocks);
+        std::iota(blocks.begin(), blocks.end(), 0);
+        std::sort(blocks.begin(), blocks.end(),
+                  [](std::uint64_t a, std::uint64_t b) { return base::mix64(a) < base::mix64(b); });
+        return blocks;
+    }
+
     // One page of each block, whose neighbours were never touched.
     double measure_faults(bool is_partner_computing) {
         let_partner_write(dsm_block_pages, is_partner_computing);
         std::vector<double> ns;
-        for (std::uint64_t block = 0; block < dsm_blocks; ++block) {
+        for (const std::uint64_t block : scattered_blocks()) {
             const std::uint64_t first = block * dsm_block_pages;
             const std::uint64_t start = os::now_ns();
             touch(reinterpret_cast<const char*>(player_.word_of(first)));

@@ -43,6 +43,8 @@ constexpr Experiment all[] = {
      "acprun -n 2 --nodes 2 acpbench dsm", run_dsm},
     {"dsm-programs", "programs on shared pages beside the same on one process's private memory",
      "acprun -n 2 --nodes 2 acpbench dsm-programs", run_dsm_programs},
+    {"stream", "shared pages of another node, read at a steady stride and at random",
+     "acprun -n 2 --nodes 2 --heap-size 256M acpbench stream", run_stream},
     {"heap", "acp_malloc and acp_free beside those of the C library, or a get from the same rank",
      "acprun -n 2 acpbench heap", run_heap},
     {"heap-full", "acp_malloc that finds no room, in a heap that is filled to 50 .. 99 %",

@@ -210,6 +210,8 @@ std::vector<SharedPagesOf> shared_pages_of(const Gateway& gateway) {
                         {"pages_updated", value(its.updated)},
                         {"pages_sent", value(its.flushes.pages)},
                         {"bytes_sent", value(its.flushes.bytes)},
+                        {"pages_ahead", value(its.faults.ahead)},
+                        {"pages_ahead_unused", value(its.calls.unused)},
                         {"pages_dropped", value(its.calls.dropped)},
                         {"homes_gained", value(its.calls.gained)}}});
     }

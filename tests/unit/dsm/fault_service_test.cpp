@@ -45,7 +45,7 @@ class EmptySource final : public PageSource {
 public:
     void bring(PageRange /*pages*/) noexcept override {}
 
-    void bring_with(PageNumber /*page*/, PageRange /*others*/) noexcept override {}
+    void bring_with(PageNumber /*page*/, std::span<const PageRange> /*others*/) noexcept override {}
 
     [[nodiscard]] bool try_bring(PageNumber /*page*/) noexcept override { return false; }
 

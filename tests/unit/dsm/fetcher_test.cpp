@@ -96,14 +96,27 @@ TEST_F(FetcherTest, takes_the_page_of_a_dead_holder_over) {
 // Pages 3 and 4 have different homes.
 TEST_F(FetcherTest, fetches_a_page_whose_neighbour_is_lost) {
     node().link.lose(1);
-    fetcher_.bring_with(3, {2, 4});
+    const PageRange neighbours{2, 4};
+    fetcher_.bring_with(3, {&neighbours, 1});
     EXPECT_TRUE(node().loss.sentences.empty());
     expect_page(2, 3);
     expect_page(3, 4);
     EXPECT_EQ(word(4).state, pages::PageState::absent);
     EXPECT_EQ(word(5).state, pages::PageState::absent);
-    fetcher_.bring_with(4, {2, 4});
+    fetcher_.bring_with(4, {&neighbours, 1});
     EXPECT_EQ(node().loss.sentences.size(), 1U);
+}
+
+// The thread that moves page 3 may be stopped.
+TEST_F(FetcherTest, fetches_a_page_without_a_wait_for_a_neighbour_that_another_rank_moves) {
+    const auto none_is_dead = [](pages::SlotNumber) { return false; };
+    EXPECT_EQ(node().window.page_words().access(3, 1, none_is_dead), pages::PageAccess::fetch);
+    const PageRange neighbours{1, 6};
+    fetcher_.bring_with(2, {&neighbours, 1});
+    for (const int page : {1, 2, 4, 5, 6})
+        expect_page(static_cast<pages::PageNumber>(page), page + 1);
+    EXPECT_TRUE(word(3).is_held_by(1));
+    EXPECT_EQ(fetcher_.counts().waits, 0U);
 }
 
 TEST_F(FetcherTest, reports_a_lost_home_and_leaves_the_page_absent) {

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 #include <sched.h>
+#include <span>
 #include <string>
 #include <sys/mman.h>
 #include <utility>
@@ -150,6 +151,10 @@ public:
 
     [[nodiscard]] const MappedPages<>& mapped() const { return mapped_; }
 
+    [[nodiscard]] std::uint64_t pages_ahead() const {
+        return counters_.ahead.load(std::memory_order_relaxed);
+    }
+
     // Faults since the last call.
     [[nodiscard]] std::uint64_t faults() {
         const std::uint64_t all = counters_.faults.load(std::memory_order_relaxed);
@@ -223,7 +228,12 @@ public:
         }
     }
 
-    void bring_with(PageNumber /*page*/, PageRange others) noexcept override { bring(others); }
+    void bring_with(PageNumber page, std::span<const PageRange> others) noexcept override {
+        for (const PageRange pages : others) {
+            for (std::uint64_t i = 0; i < pages.count; ++i) (void)try_access(pages.first + i, true);
+        }
+        bring({page, 1});
+    }
 
     [[nodiscard]] bool try_bring(PageNumber page) noexcept override {
         return words_.read(page).state != pages::PageState::absent && try_access(page, false);

@@ -44,7 +44,7 @@ TEST_P(TrackerConformance, fetches_pages_together_that_were_touched_before) {
         }
         return true;
     };
-    for (PageNumber page = 4; page < 8; ++page) touch(page);
+    for (const PageNumber page : {5U, 7U, 4U, 6U}) touch(page);
     EXPECT_EQ(scene.faults(), 4U);
     // One page is touched from now on: the others come with it until their credit is taken.
     for (std::uint32_t i = 0; i < MappedPages<>::credit_max; ++i) {
@@ -66,6 +66,41 @@ TEST_P(TrackerConformance, fetches_pages_together_that_were_touched_before) {
     EXPECT_EQ(scene.mapped().state(6), MappedState::absent);
     touch(5);
     EXPECT_TRUE(are_mapped(5, 6));
+}
+
+// The faults of a stream: three, or four, until it begins, and then one for each window.
+TEST_P(TrackerConformance, maps_the_next_pages_of_a_stream_before_they_are_touched) {
+    constexpr PageNumber units = 40;
+    for (const std::int64_t stride : {1, -1, 3, -3}) {
+        TrackedScene scene(GetParam(), 2048);
+        const PageNumber unit = scene.tracker().maps_whole_blocks() ? Tracker::block_pages : 1;
+        const auto step = static_cast<PageNumber>(stride) * unit;
+        PageNumber page = stride < 0 ? scene.count() - unit : 0;
+        for (PageNumber i = 0; i < units; ++i, page += step) {
+            EXPECT_EQ(*scene.page(page), TrackedScene::initial(page * page_bytes)) << page;
+            *scene.page(page) = 'w';
+        }
+        EXPECT_GT(scene.pages_ahead(), units * unit / 2) << stride;
+        const PageList written = scene.harvest();
+        page = stride < 0 ? scene.count() - unit : 0;
+        for (PageNumber i = 0; i < units; ++i, page += step) {
+            EXPECT_TRUE(written.has(page)) << stride << ' ' << page;
+            EXPECT_EQ(*scene.plain(page), 'w');
+        }
+        if (GetParam() == TrackerKind::async) {
+            EXPECT_LE(scene.faults(), 12U) << stride;
+        }
+    }
+}
+
+TEST_P(TrackerConformance, fetches_nothing_ahead_of_pages_that_are_touched_at_random) {
+    TrackedScene scene(GetParam(), 1 << 14);
+    acp::test::Random random(11);
+    for (int i = 0; i < 64; ++i) {
+        const PageNumber page = random.below(scene.count());
+        EXPECT_EQ(*scene.page(page), TrackedScene::initial(page * page_bytes)) << page;
+    }
+    EXPECT_EQ(scene.pages_ahead(), 0U);
 }
 
 // Two threads fault on one page. The first one maps and writes it, and the kernel unmaps it, before the
