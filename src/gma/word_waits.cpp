@@ -161,7 +161,8 @@ WordWaits::WordWaits(Gma& gma)
     : gma_(gma),
       segment_(gma.space().segment()),
       is_look_dear_(segment_.shape().has_own_gateways != 0),
-      gone_told_(0) {
+      gone_told_(0),
+      reported_(segment_) {
     if (count_gone() == 0) return;
     (void)report_gone();
 }
@@ -203,19 +204,15 @@ base::Status WordWaits::peer_gone(const AwaitedWord& word) {
 // another call in flight has just named.
 std::string WordWaits::report_gone() {
     const std::scoped_lock lock(mutex_);
-    const bool is_first_report = reported_.empty();
-    reported_.resize(segment_.shape().procs);
-    std::uint32_t reported = 0;
+    const bool is_first_report = !reported_.is_reserved();
+    reported_.reserve();
     std::uint32_t found = 0;
-    for (std::uint32_t process = 0; process < reported_.size(); ++process) {
-        if (!node::is_gone(segment_, process)) continue;
-        ++reported;
-        if (reported_[process]) continue;
-        reported_[process] = true;
-        if (found++ == 0 && !is_first_report) last_named_ = process;
+    for (auto gone = reported_.find_new(); gone; gone = reported_.find_new(*gone + 1)) {
+        reported_.note(*gone);
+        if (found++ == 0 && !is_first_report) last_named_ = *gone;
     }
     // release: partner is the next call's acquire
-    gone_told_.store(reported, std::memory_order_release);
+    gone_told_.store(reported_.count(), std::memory_order_release);
     std::string text =
         last_named_ ? node::fate_of_process(segment_, *last_named_) : node::first_fate(segment_);
     if (found > 1) text += "; others that are gone: " + std::to_string(found - 1);

@@ -13,10 +13,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/status.hpp"
 #include "gma/gma.hpp"
+#include "node/gone_reports.hpp"
 
 namespace acp::gma {
 
@@ -80,8 +80,8 @@ private:
     bool is_look_dear_;
     // The number of lost ranks that calls of this process have reported.
     std::atomic<std::uint32_t> gone_told_;
-    std::mutex mutex_;            // guards the rest
-    std::vector<bool> reported_;  // by process: it is gone and reported; empty: none is
+    std::mutex mutex_;  // guards the rest
+    node::GoneReports reported_;
     // the process that the last report named; nullopt: the first that died
     std::optional<std::uint32_t> last_named_;
 };

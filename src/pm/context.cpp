@@ -29,7 +29,8 @@ Context::Context(gma::Gma& gma,
       memory_(host_.pointer_to(host_.process(), pool)),
       deaths_word_(gma.space().segment().control().deaths),
       pool_(host_, memory_),
-      outlets_(host_, reinterpret_cast<sync::LeaseDesk<>*>(memory_)->own) {
+      outlets_(host_, reinterpret_cast<sync::LeaseDesk<>*>(memory_)->own),
+      told_gone_(gma.space().segment()) {
     const node::Shape& shape = gma.space().segment().shape();
     has_far_ = shape.procs != shape.local_procs;
 }
@@ -176,11 +177,7 @@ base::Result<bool> Context::before_select(int& descriptor) {
 // also when the watcher publishes the cause of a death that it has already published.
 std::uint32_t Context::find_gone() noexcept {
     const std::uint32_t deaths_now = deaths();
-    const std::uint32_t processes = host_.gma().space().segment().shape().procs;
-    for (std::uint32_t process = 0; process < processes; ++process) {
-        const bool is_told = process < told_gone_.size() && told_gone_[process];
-        if (!is_told && host_.is_gone(process)) return process;
-    }
+    if (const auto gone = told_gone_.find_new()) return *gone;
     deaths_seen_ = deaths_now;
     return nobody;
 }
@@ -188,7 +185,7 @@ std::uint32_t Context::find_gone() noexcept {
 std::optional<std::uint32_t> Context::take_gone() {
     if (!has_new_deaths()) [[likely]]
         return std::nullopt;
-    told_gone_.resize(host_.gma().space().segment().shape().procs);
+    told_gone_.reserve();
     const std::uint32_t gone = find_gone();
     if (gone == nobody) return std::nullopt;
     // Messages of that process are received first. It was found before this last poll of the pool:
@@ -196,7 +193,7 @@ std::optional<std::uint32_t> Context::take_gone() {
     tend(os::now_ns());
     if (ready_.data == nullptr) ready_ = pool_.receive();
     if (ready_.data != nullptr) return std::nullopt;
-    told_gone_[gone] = true;
+    told_gone_.note(gone);
     return gone;
 }
 

@@ -11,9 +11,9 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/status.hpp"
+#include "node/gone_reports.hpp"
 
 #include "pm/node_host.hpp"
 #include "pm/outlets.hpp"
@@ -194,7 +194,7 @@ private:
     std::uint64_t tended_at_ns_ = 0;
     std::uint32_t deaths_seen_ = 0;    // deaths() when take_gone() last found no process
     std::uint32_t deaths_heeded_ = 0;  // deaths() when outlets to gone processes were last removed
-    std::vector<bool> told_gone_;  // by process: take_gone() has returned it; empty: none is gone
+    node::GoneReports told_gone_;      // those that take_gone() has returned
 };
 
 }  // namespace acp::pm
