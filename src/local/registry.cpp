@@ -19,7 +19,7 @@ constexpr std::uint32_t no_room = memory::granules_per_process;
 
 Registry::Registry(Space& space, Hazards& hazards)
     : space_(space), hazards_(hazards), first_own_(space.shared_granules()), cursor_(first_own_) {
-    states_.reserve(memory::granules_per_process);
+    granules_.reserve(memory::granules_per_process);
 }
 
 std::uint32_t Registry::find_room(std::uint64_t count) const {
@@ -118,8 +118,9 @@ base::Result<Key> Registry::add(void* address,
     const GlobalAddress start =
         space_.layout().segment_start(space_.process(), first, next_generation(first, count));
     const auto next = static_cast<std::uint32_t>(first + count);
-    if (next > states_.size()) states_.resize(next);
-    std::fill_n(states_.begin() + first, count, State::live);
+    if (next > granules_.size()) granules_.resize(next);
+    std::fill_n(granules_.begin() + first, count,
+                Granule{State::live, static_cast<std::uint8_t>(color)});
     publish(first, count, address, bytes, start);
     cursor_ = next == memory::granules_per_process ? first_own_ : next;
     ++live_;
@@ -136,7 +137,12 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     }
     const GlobalAddress last = space_.shared_row()[granule].start.load(std::memory_order_relaxed);
     if (state_of(granule) == State::live && last == start) {
-        return granule;
+        const std::uint32_t color = granule_at(granule).color;
+        if (layout.color(key) == color) return granule;
+        return base::Status(base::Code::argument,
+                            "never a key of this rank: " + base::hex(key) + " has color " +
+                                std::to_string(layout.color(key)) +
+                                ", and the registration there has color " + std::to_string(color));
     }
     // The granule was never used, or the address lies inside a registration that began before it. A
     // key of an earlier use of the granule would have another generation than the registration that
@@ -190,7 +196,7 @@ base::Status Registry::remove(Key key) {
     const std::uint32_t first = found.value();
     const std::uint32_t count = count_of(first);
     kill(first, count);
-    std::fill_n(states_.begin() + first, count, State::dying);
+    std::fill_n(granules_.begin() + first, count, Granule{State::dying});
     // other threads may register while this one waits; a dying granule is not assigned
     lock.unlock();
     const std::uint64_t first_index =
@@ -209,7 +215,7 @@ base::Status Registry::remove(Key key) {
         return range.layout.index(address) - range.first < range.count;
     });
     lock.lock();
-    std::fill_n(states_.begin() + first, count, State::free);
+    std::fill_n(granules_.begin() + first, count, Granule{State::free});
     --live_;
     return {};
 }

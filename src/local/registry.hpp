@@ -55,8 +55,17 @@ public:
 private:
     enum class State : std::uint8_t { free, live, dying };
 
+    struct Granule {
+        State state = State::free;
+        std::uint8_t color = 0;  // the colour of a live registration's key
+    };
+
+    [[nodiscard]] Granule granule_at(std::uint32_t granule) const noexcept {
+        return granule < granules_.size() ? granules_[granule] : Granule{};
+    }
+
     [[nodiscard]] State state_of(std::uint32_t granule) const noexcept {
-        return granule < states_.size() ? states_[granule] : State::free;
+        return granule_at(granule).state;
     }
 
     [[nodiscard]] std::uint32_t count_of(std::uint32_t first) const noexcept;
@@ -76,10 +85,10 @@ private:
     Space& space_;
     Hazards& hazards_;
     mutable std::mutex mutex_;
-    // States of the granules up to the last one that was assigned. Later granules are free; memory
-    // for their states is reserved from the start and not touched. Generations are in the row of
+    // The granules up to the last one that was assigned. Later granules are free; memory for their
+    // states is reserved from the start and not touched. Generations are in the row of
     // the table, which outlives epochs.
-    std::vector<State> states_;
+    std::vector<Granule> granules_;
     std::uint32_t first_own_;  // first granule after those of the shared segments
     std::uint32_t cursor_;
     std::uint32_t live_ = 0;

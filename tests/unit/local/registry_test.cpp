@@ -157,14 +157,17 @@ TEST_F(RegistryTest, gives_the_address_of_every_byte_and_of_none_outside) {
     EXPECT_NE(before.failure().message().find("offset -1 of 1000"), std::string::npos);
 }
 
-TEST_F(RegistryTest, every_colour_of_a_key_is_the_same_registration) {
+TEST_F(RegistryTest, every_colour_of_an_address_is_the_same_memory_and_one_is_its_key) {
     for (std::uint32_t color = 0; color < memory::colors_max; ++color) {
         const Key key = owner_.add(memory_.data(), 64, color);
         for (std::uint32_t other = 0; other < memory::colors_max; ++other) {
             EXPECT_EQ(owner_.direct(owner_.space.layout().colored(key, other) + 5),
                       memory_.data() + 5);
         }
-        EXPECT_EQ(owner_.remove(owner_.space.layout().colored(key, 3 - color)), Code::ok);
+        const Key other = owner_.space.layout().colored(key, 3 - color);
+        EXPECT_EQ(owner_.remove(other), Code::argument) << "it was never a key";
+        EXPECT_EQ(owner_.remove(key), Code::ok);
+        EXPECT_EQ(owner_.remove(key), Code::stale);
     }
 }
 
