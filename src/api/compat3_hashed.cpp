@@ -19,20 +19,28 @@ using api::Gravity;
 using api::library;
 using api::with_bytes;
 
+// Changes the length of `bytes`. false: there is no memory for it, and the failure is kept.
+bool resize(std::vector<std::byte>& bytes, std::size_t size) noexcept {
+    return api::run<Gravity::misuse_ends>("acp_retrieve_map", false, [&]() -> base::Status {
+        bytes.resize(size);
+        return {};
+    });
+}
+
 // Reads a value into `bytes`, as much of it as there is room for. Returns as acp_retrieve_map.
 int retrieve_value(acp_map_t map,
                    const std::vector<std::byte>& key,
                    std::size_t room_bytes,
-                   std::vector<std::byte>& bytes) {
+                   std::vector<std::byte>& bytes) noexcept {
     constexpr std::size_t first_try_bytes = 1024;
-    bytes.resize(std::min(room_bytes, first_try_bytes));
+    if (!resize(bytes, std::min(room_bytes, first_try_bytes))) return -1;
     for (;;) {
         std::size_t size = bytes.size();
         const int found = acp_retrieve_map(map, key.data(), key.size(), bytes.data(), &size);
         if (found != 1) return found;
         const std::size_t wanted = std::min(size, room_bytes);
         const bool is_whole = wanted <= bytes.size();
-        bytes.resize(wanted);
+        if (!resize(bytes, wanted)) return -1;
         if (is_whole) return found;
     }
 }
