@@ -62,6 +62,11 @@ bool stores_values(const ContainerName& name, BatchKind kind) noexcept {
     return !is_of_keys_alone(name) && (kind == BatchKind::insert || kind == BatchKind::assign);
 }
 
+// "entries[3]"
+std::string of_entry(std::size_t index) {
+    return "entries[" + std::to_string(index) + "]";
+}
+
 // Errors: argument.
 Status check(const ContainerName& name, BatchKind kind, std::span<const acp_entry_t> entries) {
     const bool stores = stores_values(name, kind);
@@ -70,13 +75,13 @@ Status check(const ContainerName& name, BatchKind kind, std::span<const acp_entr
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const acp_entry_t& entry = entries[i];
         if (entry.key == nullptr && entry.key_size != 0) {
-            return {Code::argument, "the key of entry " + std::to_string(i) + " is NULL"};
+            return null_bytes("key", "key_size", entry.key_size).within(of_entry(i));
         }
         if (has_value && entry.value == nullptr && entry.value_size != 0) {
-            return {Code::argument, "entry " + std::to_string(i) + ": the value is NULL"};
+            return null_bytes("value", "value_size", entry.value_size).within(of_entry(i));
         }
         if (Status status = check_shared(entry); !status.is_ok())
-            return std::move(status).within("entry " + std::to_string(i));
+            return std::move(status).within(of_entry(i));
         const bool is_long_key = data::is_too_long(bytes_at(entry.key, entry.key_size));
         if (is_long_key || (stores && data::is_too_long(bytes_at(entry.value, entry.value_size)))) {
             return data::too_long(is_long_key ? entry.key_size : entry.value_size)

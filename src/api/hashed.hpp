@@ -199,6 +199,15 @@ T call_hashed(const char* call, T failed, const Handle& handle, const Body& body
     return call_hashed(call, std::move(failed), handle, body, [] { return std::string(); });
 }
 
+// "key is NULL, and key_size is 5"
+//   pointer, size  names of the arguments or fields
+[[nodiscard]] inline base::Status null_bytes(const char* pointer,
+                                             const char* size,
+                                             std::size_t bytes) {
+    return {base::Code::argument,
+            std::string(pointer) + " is NULL, and " + size + " is " + std::to_string(bytes)};
+}
+
 // Runs a call on a key. Refuses a null key with some bytes. Never inline: next to this code the
 // compiler assumes that calls on the fast path are rare and optimizes them for size; a body that
 // copies its arguments leaves them in registers there.
@@ -212,7 +221,7 @@ template <typename T, typename Handle, typename Body>
         call, std::move(failed), handle,
         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<T> {
             if (key.data() == nullptr && !key.empty()) [[unlikely]] {
-                return base::Status(base::Code::argument, "the key is NULL");
+                return null_bytes("key", "key_size", key.size());
             }
             if (auto status = refuse_shared("the key", key.data(), key.size()); !status.is_ok())
                 return status;
@@ -359,8 +368,7 @@ int destroy(const char* call, const Handle& handle) noexcept {
 // argument (NULL).
 [[nodiscard]] inline base::Result<std::span<const std::byte>> value_of(const void* value,
                                                                        std::size_t size) {
-    if (value == nullptr && size != 0)
-        return base::Status(base::Code::argument, "the value is NULL");
+    if (value == nullptr && size != 0) return null_bytes("value", "value_size", size);
     if (auto status = refuse_shared("the value", value, size); !status.is_ok()) return status;
     return bytes_at(value, size);
 }
@@ -388,9 +396,8 @@ int destroy(const char* call, const Handle& handle) noexcept {
                                                                 const std::size_t* value_size) {
     if (is_room(value, value_size)) return room_at(value, *value_size);
     if (value_size != nullptr && value != nullptr) return in_shared_range("the room for the value");
-    return base::Status(base::Code::argument, value_size == nullptr
-                                                  ? "value_size is NULL"
-                                                  : "the room for the value is NULL");
+    if (value_size == nullptr) return base::Status(base::Code::argument, "value_size is NULL");
+    return null_bytes("value", "*value_size", *value_size);
 }
 
 // Runs a call on many keys.

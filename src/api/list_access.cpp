@@ -107,7 +107,7 @@ extern "C" {
 acp_handle_t acp_copy_v(const acp_copy_range_t* ranges, size_t count, acp_handle_t order) {
     return issue("acp_copy_v", [=] {
         if (ranges == nullptr && count != 0) {
-            return refuse("acp_copy_v", "the list of " + std::to_string(count) + " ranges is NULL");
+            return refuse("acp_copy_v", "ranges is NULL, and count is " + std::to_string(count));
         }
         const auto range = [ranges](std::uint64_t i) { return ranges[i]; };
         if (api::is_checking()) check_list("acp_copy_v", count, range, order);

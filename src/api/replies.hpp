@@ -28,7 +28,7 @@ inline acp_handle_t start(const char* call,
             if (entry == nullptr) return base::Status(base::Code::argument, "entry is NULL");
             if (reply == nullptr) return base::Status(base::Code::argument, "reply is NULL");
             if (entry->key == nullptr && entry->key_size != 0)
-                return base::Status(base::Code::argument, "the key is NULL");
+                return null_bytes("entry->key", "entry->key_size", entry->key_size);
             if (is_in_shared_range(reply)) return in_shared_range("reply");
             if (auto status = check_shared(*entry); !status.is_ok()) return status;
             return start_call(hashed, name, kind, *entry, *reply);

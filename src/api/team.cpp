@@ -76,7 +76,7 @@ std::string list_text(std::span<const int> ranks) {
 
 // The division of a listed rank: colour 0, and the index as key.
 Result<Teams::Division> division_by(acp_team_t handle, const int* ranks, int count) {
-    if (ranks == nullptr) return Status(Code::argument, "the list of ranks is NULL");
+    if (ranks == nullptr) return Status(Code::argument, "ranks is NULL");
     if (count < 1) {
         return Status(Code::argument, "the list of ranks has " + std::to_string(count) +
                                           " ranks: it has 1 or more");

@@ -45,7 +45,7 @@ base::Result<gma::AwaitedWord> word_of(const volatile void* place,
                                        std::size_t bytes,
                                        acp_word_comparison_t comparison,
                                        std::uint64_t value) {
-    if (place == nullptr) return refuse("the word is NULL");
+    if (place == nullptr) return refuse("word is NULL");
     if (auto status = api::refuse_shared("the word", const_cast<const void*>(place), bytes);
         !status.is_ok())
         return std::move(status).within("acp_wait_word");

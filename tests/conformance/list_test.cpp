@@ -285,7 +285,7 @@ TEST_F(BadListTest, nothing_is_a_list_too) {
 
 TEST_F(BadListTest, wrong_arguments_are_named) {
     expect_failure(acp_copy_v(nullptr, 3, ACP_HANDLE_NULL), ACP_ERR_ARGUMENT,
-                   {"acp_copy_v", "3 ranges is NULL"});
+                   {"acp_copy_v", "ranges is NULL, and count is 3"});
     const std::ptrdiff_t stride = 8;
     const std::size_t count = 1;
     for (const int dimensions : {-1, 9}) {
