@@ -7,7 +7,6 @@
 #include <cstring>
 #include <new>
 #include <string>
-#include <vector>
 
 #include "base/format.hpp"
 
@@ -37,8 +36,8 @@ heap::Offset offset_in_heap(const local::Space& space,
     return offset < space.segment().shape().heap_bytes ? offset : heap::no_block;
 }
 
-LeftToReclaim reclaim_some(OwnedHeap& owner) noexcept {
-    return {owner.heap().reclaim(owner.thread()) ? 1U : 0U};
+void OwnedHeap::ask_to_give_back() noexcept {
+    gateway_->run_later(local::operation_number<GiveBackIdle>);
 }
 
 bool AllocateBlocks::check_fields(const Call& call) noexcept {
@@ -67,12 +66,11 @@ Code FreeBlocks::run(Owner& owner, const Call& call, Reply& reply) noexcept {
         const heap::Offset block = owner.offset_of(addresses[i]);
         (void)reply.tail.add(owner.heap().free(owner.thread(), block, call->owner));
     }
-    reply.output = reclaim_some(owner);
     return Code::ok;
 }
 
-Code ReclaimFreed::run(Owner& owner, const Call& /*call*/, Reply& reply) noexcept {
-    reply.output = reclaim_some(owner);
+Code GiveBackIdle::run(Owner& owner, const Call& /*call*/, Reply& /*reply*/) noexcept {
+    owner.heap().give_back_one(owner.thread());
     return Code::ok;
 }
 
@@ -93,8 +91,10 @@ Code ClearBlock::run(Owner& owner, const Call& call, Reply& /*reply*/) noexcept 
     return Code::ok;
 }
 
-Code MeasureHeap::run(Owner& owner, const Call& /*call*/, Reply& reply) noexcept {
-    reply.output = owner.heap().usage(owner.thread());
+Code MeasureHeap::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    reply->next = call.input;
+    reply->usage = owner.heap().usage_of_piece(owner.thread(), reply->next);
+    reply->is_end = owner.heap().is_end(reply->next) ? 1 : 0;
     return Code::ok;
 }
 
@@ -104,13 +104,15 @@ Code EstimateFill::run(Owner& owner, const Call& /*call*/, Reply& reply) noexcep
     return Code::ok;
 }
 
-Code CheckHeap::run(Owner& owner, const Call& /*call*/, Reply& reply) noexcept {
+Code CheckHeap::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    reply->next = call.input;
+    const heap::UnitFinding first = owner.heap().finding_in_piece(owner.thread(), reply->next);
+    reply->is_end = owner.heap().is_end(reply->next) ? 1 : 0;
+    if (first.unit == heap::HeapPlace::no_head) return Code::ok;
     try {
-        const std::vector<std::string> findings = owner.heap().findings(owner.thread());
-        if (findings.empty()) return Code::ok;
-        const std::string& first = findings.front();
-        const std::size_t bytes = std::min(first.size(), reply.tail.room().size());
-        std::memcpy(reply.tail.room().data(), first.data(), bytes);
+        const std::string text = heap::finding_text(first.unit, first.what);
+        const std::size_t bytes = std::min(text.size(), reply.tail.room().size());
+        std::memcpy(reply.tail.room().data(), text.data(), bytes);
         reply.tail.advance(bytes);
         return Code::ok;
     } catch (const std::bad_alloc&) {
@@ -125,11 +127,10 @@ Code LendBlock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     return Code::ok;
 }
 
-Code TakeBackBlock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+Code TakeBackBlock::run(Owner& owner, const Call& call, Reply& /*reply*/) noexcept {
     const heap::Offset block = owner.offset_of(call->address);
     const bool is_freed =
         block != heap::no_block && owner.heap().free_lent(owner.thread(), block, call->process);
-    reply.output = reclaim_some(owner);
     return is_freed ? Code::ok : Code::stale;
 }
 
@@ -144,7 +145,6 @@ Code ReplaceBlock::run(Owner& owner, const Call& call, Reply& reply) noexcept {
         owner.heap().replace(owner.thread(), owner.offset_of(call->old), lent, call->lent.process);
     if (!freed) return Code::stale;
     reply->freed = *freed;
-    reply->left = reclaim_some(owner);
     return Code::ok;
 }
 

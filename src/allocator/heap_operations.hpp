@@ -37,7 +37,9 @@ public:
                     context.hazards()),
           heap_(*own_heap_),
           thread_(context.thread()) {
-        if (thread_ == local::OperationContext::gateway_thread) heap_.free_in_pieces();
+        if (thread_ != local::OperationContext::gateway_thread) return;
+        gateway_ = &context;
+        heap_.give_back_later();
     }
 
     //   heap    of a process of this node
@@ -45,7 +47,11 @@ public:
     OwnedHeap(const local::Space& space, NodeHeap& heap, std::uint32_t thread) noexcept
         : space_(space), heap_(heap), thread_(thread) {}
 
-    ~OwnedHeap() = default;
+    ~OwnedHeap() {
+        if (gateway_ != nullptr && heap_.has_to_give_back()) [[unlikely]]
+            ask_to_give_back();
+    }
+
     OwnedHeap(const OwnedHeap&) = delete;
     OwnedHeap& operator=(const OwnedHeap&) = delete;
 
@@ -71,6 +77,9 @@ public:
     }
 
 private:
+    void ask_to_give_back() noexcept;
+
+    local::OperationContext* gateway_ = nullptr;  // if a gateway runs the operation
     const local::Space& space_;
     std::optional<NodeHeap> own_heap_;
     NodeHeap& heap_;
@@ -127,21 +136,12 @@ struct AllocateBlocks
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
-// Whether a gateway still holds memory of long blocks that it has freed. The caller then repeats
-// ReclaimFreed until the gateway holds none. If the caller dies before, the gateway releases that
-// memory in the next request that finds no room.
-struct LeftToReclaim {
-    std::uint64_t has_more = 0;  // 0 or 1
-};
-
-// Releases at most 1 MiB of that memory. Called at the end of each operation that may free a long
-// block.
-[[nodiscard]] LeftToReclaim reclaim_some(OwnedHeap& owner) noexcept;
-
-// Releases at most 1 MiB of that memory.
-struct ReclaimFreed : HeapOperation<ReclaimFreed, local::Nothing, LeftToReclaim> {
-    static constexpr local::OperationName name{"heap.reclaim",
-                                               "giving up the memory of freed blocks"};
+// Gives at most 1 MiB of memory that the heap has and does not use back to the system. A gateway runs
+// it in later rounds, once a round, after a request whose freed blocks left more such memory than the
+// heap keeps: so no request waits while the kernel takes the pages of a long block.
+struct GiveBackIdle : HeapOperation<GiveBackIdle, local::Nothing, local::Nothing> {
+    static constexpr local::OperationName name{"heap.give_back",
+                                               "giving back the memory of freed blocks"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
@@ -151,7 +151,7 @@ struct ToFree {
 };
 
 // The tail is the addresses; the result's is a heap::Freed for each.
-struct FreeBlocks : HeapOperation<FreeBlocks, ToFree, LeftToReclaim, words_max, blocks_max> {
+struct FreeBlocks : HeapOperation<FreeBlocks, ToFree, local::Nothing, words_max, blocks_max> {
     static constexpr local::OperationName name{"heap.free", "freeing"};
     static bool check_fields(const Call& call) noexcept;
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
@@ -187,7 +187,14 @@ struct ClearBlock : HeapOperation<ClearBlock, ToClear, local::Nothing> {
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
-struct MeasureHeap : HeapOperation<MeasureHeap, local::Nothing, heap::Usage> {
+struct MeasuredPiece {
+    heap::HeapPlace next;
+    std::uint64_t is_end = 0;  // 0 or 1
+    heap::Usage usage;
+};
+
+// The usage of a piece of the heap, which begins at the place.
+struct MeasureHeap : HeapOperation<MeasureHeap, heap::HeapPlace, MeasuredPiece> {
     static constexpr local::OperationName name{"heap.usage", "asking for the use of a heap"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
@@ -197,15 +204,21 @@ struct HeapFill {
     std::uint64_t limit = 0;
 };
 
-// Reads one word for each of some areas, where MeasureHeap walks over all units.
+// Reads one word for each of some areas, where the pieces of MeasureHeap read all units.
 struct EstimateFill : HeapOperation<EstimateFill, local::Nothing, HeapFill> {
     static constexpr local::OperationName name{"heap.fill", "asking how full a heap is"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
-// The result's tail is the first finding, as text; empty: there is none.
+struct CheckedPiece {
+    heap::HeapPlace next;
+    std::uint64_t is_end = 0;  // 0 or 1
+};
+
+// Checks a piece of the heap, which begins at the place. The result's tail is the first finding, as
+// text; empty: there is none. A finding of one call may be an intermediate state of an operation.
 struct CheckHeap
-    : HeapOperation<CheckHeap, local::Nothing, local::Nothing, 0, memory::invoke_bytes_max> {
+    : HeapOperation<CheckHeap, heap::HeapPlace, CheckedPiece, 0, local::tail_most<CheckedPiece>> {
     static constexpr local::OperationName name{"heap.check", "checking a heap"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
@@ -229,7 +242,7 @@ struct LendBlock : HeapOperation<LendBlock, ToLend, LentBlock> {
 };
 
 // Frees such a block. Code stale: it is not on loan.
-struct TakeBackBlock : HeapOperation<TakeBackBlock, LentBlock, LeftToReclaim> {
+struct TakeBackBlock : HeapOperation<TakeBackBlock, LentBlock, local::Nothing> {
     static constexpr local::OperationName name{"heap.take_back", "taking a block back"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
     static std::string places_of(const Input& input);
@@ -242,8 +255,6 @@ struct ToReplace {
 
 struct Replaced {
     heap::Freed freed = heap::Freed::done;  // anything else: nothing has changed
-    std::array<std::uint8_t, 7> reserved{};
-    LeftToReclaim left;
 };
 
 // Puts a block on loan in the place of another one of the same heap, which is freed. Code stale: the
@@ -258,7 +269,7 @@ struct ReplaceBlock : HeapOperation<ReplaceBlock, ToReplace, Replaced> {
 // The rows of a heap's blocks.
 inline constexpr const auto& heap_operations = local::rows_of<AllocateBlocks,
                                                               FreeBlocks,
-                                                              ReclaimFreed,
+                                                              GiveBackIdle,
                                                               MeasureBlock,
                                                               ClearBlock,
                                                               MeasureHeap,

@@ -8,6 +8,7 @@
 #include "base/fence.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
+#include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/mapping.hpp"
 #include "os/membarrier.hpp"
@@ -54,22 +55,6 @@ bool is_idle(const Participant& participant) noexcept {
     return participant.is_unused() && participant.recoverer.load(std::memory_order_acquire) == 0;
 }
 
-// Makes whole pages zero by giving them back, and the rest by writing.
-void make_zero(char* memory, std::uint64_t bytes) noexcept {
-    constexpr std::uint64_t written_most = 32 * page;  // below it writing takes less time
-    const auto start = reinterpret_cast<std::uintptr_t>(memory);
-    const std::uint64_t before = (page - start % page) % page;
-    if (bytes > written_most && before < bytes) {
-        const std::uint64_t pages = (bytes - before) / page * page;
-        if (os::give_back_shared(memory + before, pages)) {
-            std::memset(memory, 0, before);
-            std::memset(memory + before + pages, 0, bytes - before - pages);
-            return;
-        }
-    }
-    std::memset(memory, 0, bytes);
-}
-
 }  // namespace
 
 NodeHeap::NodeHeap(const node::Segment& segment,
@@ -114,7 +99,7 @@ void NodeHeap::clear(const node::Segment& segment, std::uint32_t owner) noexcept
 }
 
 void NodeHeap::clear_blocks(heap::Offset offset, std::uint64_t bytes) const noexcept {
-    make_zero(blocks_ + offset, bytes);
+    os::make_zero_shared(blocks_ + offset, bytes);
 }
 
 // Waits until another thread returns a shared cache, which takes a moment.
@@ -433,13 +418,35 @@ bool NodeHeap::reclaim_of_idle(heap::ThreadCache& cache) {
     return is_any;
 }
 
-bool NodeHeap::find_room(heap::ThreadCache& cache) {
-    const bool is_any_freed = heap::Heap<>::has_to_reclaim(cache);
-    while (heap_.reclaim(cache)) {
+void NodeHeap::give_back_one(std::uint32_t thread) const {
+    const Lease lease(*this, thread);
+    heap_.idle_memory().give_back_one(lease.cache(), os::now_ns());
+}
+
+// An area whose memory the gateway is giving back is free, but no allocation can have it. False:
+// there is none.
+bool NodeHeap::hold_areas() const noexcept {
+    constexpr std::uint64_t hold_ns = 5'000'000;
+    constexpr std::uint64_t patience_ns = 50'000'000;  // then the gateway is considered stopped
+    if (!heap_.has_to_give_back() && !heap_.idle_memory().is_giving_back()) return false;
+    for (const std::uint64_t begin_ns = os::now_ns();;) {
+        const std::uint64_t now_ns = os::now_ns();
+        if (heap_.idle_memory().hold(now_ns + hold_ns) || now_ns - begin_ns > patience_ns)
+            return true;
+        os::yield_cpu();
     }
+}
+
+bool NodeHeap::find_room(heap::ThreadCache& cache) {
+    const bool is_held = hold_areas();
+    return free_what_waits(cache) || is_held;
+}
+
+// Recovers processes that are gone, and frees retired blocks. False: there were none.
+bool NodeHeap::free_what_waits(heap::ThreadCache& cache) {
     const bool is_recovered = recover(cache);
     const bool is_reclaimed = reclaim(cache);
-    return reclaim_of_idle(cache) || is_reclaimed || is_recovered || is_any_freed;
+    return reclaim_of_idle(cache) || is_reclaimed || is_recovered;
 }
 
 heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,
@@ -466,18 +473,24 @@ void NodeHeap::recover_elsewhere(std::uint32_t thread) {
 void NodeHeap::tidy(std::uint32_t thread) {
     recover_elsewhere(thread);
     heap::ThreadCache& cache = borrow(thread);
-    (void)find_room(cache);
+    (void)free_what_waits(cache);
     caches_.give_back(cache);
 }
 
 heap::Usage NodeHeap::usage(std::uint32_t thread) {
-    tidy(thread);
-    return heap::usage_of(heap_.control());
+    heap::Usage whole;
+    for (heap::HeapPlace place; !is_end(place);) whole += usage_of_piece(thread, place);
+    return whole;
 }
 
-std::vector<std::string> NodeHeap::findings(std::uint32_t thread) {
-    tidy(thread);
-    return heap::lasting_findings_of(heap_.control(), [] { os::nap(); });
+heap::Usage NodeHeap::usage_of_piece(std::uint32_t thread, heap::HeapPlace& place) {
+    if (place.unit == 0) tidy(thread);
+    return heap::usage_of_piece(heap_.control(), place);
+}
+
+heap::UnitFinding NodeHeap::finding_in_piece(std::uint32_t thread, heap::HeapPlace& place) {
+    if (place.unit == 0) tidy(thread);
+    return heap::finding_in_piece(heap_.control(), place);
 }
 
 }  // namespace acp::allocator

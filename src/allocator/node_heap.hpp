@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "heap/cache_places.hpp"
 #include "heap/heap.hpp"
@@ -110,21 +108,20 @@ public:
         if (is_anothers) [[unlikely]]
             return heap::Freed::of_container;
         heap::ThreadCache& cache = borrow(thread);
-        const heap::Freed freed = free_by(cache, block);
+        const heap::Freed freed = heap_.free(cache, block);
         caches_.give_back(cache);
         return freed;
     }
 
-    // From now on a call through this object frees a long block in a bounded number of steps:
-    // reclaim() gives up the rest of it, and a call that finds no room does so too. For a gateway,
-    // which serves other requests between two calls.
-    void free_in_pieces() noexcept { frees_in_pieces_ = true; }
+    // From now on calls through this object leave the memory of freed blocks to give_back_one(). The
+    // blocks are free at once.
+    void give_back_later() noexcept { heap_.give_back_later(); }
 
-    // Gives up at most 1 MiB of the long blocks that free_in_pieces() has left. false: none are
-    // left.
-    [[nodiscard]] bool reclaim(std::uint32_t thread) const {
-        return Lease(*this, thread).reclaim();
-    }
+    // Whether give_back_one() has something to do.
+    [[nodiscard]] bool has_to_give_back() const noexcept { return heap_.has_to_give_back(); }
+
+    // Gives at most 1 MiB of that memory back to the system.
+    void give_back_one(std::uint32_t thread) const;
 
     // Whether a separate block begins there.
     [[nodiscard]] bool is_separate(heap::Offset block) const noexcept {
@@ -255,9 +252,6 @@ public:
 
         [[nodiscard]] heap::ThreadCache& cache() const noexcept { return cache_; }
 
-        // See NodeHeap::reclaim().
-        [[nodiscard]] bool reclaim() const { return heap_.heap_.reclaim(cache_); }
-
     private:
         const NodeHeap& heap_;
         heap::ThreadCache& cache_;
@@ -288,11 +282,18 @@ public:
         return heap::bytes_in_use(heap_.control());
     }
 
-    // Both call find_room() first.
+    // The usage of the whole heap.
     [[nodiscard]] heap::Usage usage(std::uint32_t thread);
-    // What is damaged, also while other threads allocate and free. Takes some milliseconds where
-    // the first walk finds something.
-    [[nodiscard]] std::vector<std::string> findings(std::uint32_t thread);
+
+    // The usage of the next units, and the first finding in them: see heap/walk.hpp. The piece at the
+    // begin of the heap recovers and frees first what find_room() does.
+    [[nodiscard]] heap::Usage usage_of_piece(std::uint32_t thread, heap::HeapPlace& place);
+    [[nodiscard]] heap::UnitFinding finding_in_piece(std::uint32_t thread, heap::HeapPlace& place);
+
+    // Whether a walk has reached the end of the heap.
+    [[nodiscard]] bool is_end(const heap::HeapPlace& place) const noexcept {
+        return place.unit >= heap_.control().shape().units();
+    }
 
     [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return heap_.limit_bytes(); }
 
@@ -330,9 +331,11 @@ public:
     // Calls recover() if a process is gone that was not recovered yet.
     void recover_if_any(heap::ThreadCache& cache);
 
-    // Called when an allocation finds no room. Calls recover(), then frees the blocks that were
-    // retired from containers and that no hazard word names: those of the caller's cache, and those
-    // of all caches that no call uses now. False: there was nothing to recover or to free.
+    // Called when an allocation finds no room. Waits for the end of give_back_one() in the node's
+    // gateway, which takes about 1 ms, and holds off the next ones for the caller's next try. Calls
+    // recover(), then frees the blocks that were retired from containers and that no hazard word
+    // names: those of the caller's cache, and those of all caches that no call uses now. False:
+    // there was nothing to recover or to free.
     bool find_room(heap::ThreadCache& cache);
 
     // The index in the job of the process whose heap it is.
@@ -401,19 +404,6 @@ private:
         words[1].store(0, std::memory_order_relaxed);
     }
 
-    // Frees a block through a borrowed cache. A gateway borrows another cache than its first one
-    // where a thread that looks for room has taken that one over for a moment.
-    heap::Freed free_by(heap::ThreadCache& cache, heap::Offset block) const {
-        return frees_in_pieces_ && cache.number() == first_shared_cache()
-                   ? heap_.begin_to_free(cache, block)
-                   : heap_.free(cache, block);
-    }
-
-    // The cache that a gateway's requests borrow.
-    [[nodiscard]] heap::CacheNumber first_shared_cache() const noexcept {
-        return heap::caches_of(user_).first + heap::threads_with_cache;
-    }
-
     [[nodiscard]] heap::ThreadCache& borrow(std::uint32_t thread) const noexcept {
         heap::ThreadCache* cache = caches_.borrow(user_, thread);
         return cache != nullptr ? *cache : wait_for_cache(thread);
@@ -427,6 +417,8 @@ private:
                                                                    std::uint64_t alignment);
     template <typename Unlink>
     void free_shown(heap::ThreadCache& cache, heap::Offset block, const Unlink& unlink);
+    bool hold_areas() const noexcept;
+    bool free_what_waits(heap::ThreadCache& cache);
     bool recover_loans(heap::ThreadCache& cache);
     bool recover_process(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_caches(heap::ThreadCache& cache, heap::CacheNumbers dead);
@@ -456,7 +448,6 @@ private:
     const local::Hazards& hazards_;
     std::uint32_t owner_;
     std::uint32_t user_;
-    bool frees_in_pieces_ = false;
     char* blocks_;
     std::atomic<std::uint64_t>* gone_;  // a bit for each slot: its caches were recovered
     heap::CachePlaces caches_;

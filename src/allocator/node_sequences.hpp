@@ -66,9 +66,7 @@ public:
           lease_(heap, thread),
           blocks_(heap, lease_.cache()),
           others_(heap),
-          sequences_(blocks_, others_, heap.sequence_participants(), lease_.cache().number()) {
-        blocks_.free_in_pieces();
-    }
+          sequences_(blocks_, others_, heap.sequence_participants(), lease_.cache().number()) {}
 
     ~NodeSequences() = default;
     NodeSequences(const NodeSequences&) = delete;
@@ -88,9 +86,6 @@ public:
         (void)heap_.recover(lease_.cache());
         return sequences_.destroy(number, kind);
     }
-
-    // See NodeHeap::reclaim().
-    [[nodiscard]] bool reclaim() const { return lease_.reclaim(); }
 
     // Runs a call, again where there was no room, after NodeHeap::find_room().
     template <typename Call>

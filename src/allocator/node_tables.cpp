@@ -17,8 +17,7 @@ table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
 }
 
 void HeapBlocks::free(table::BlockNumber block) {
-    const heap::Offset offset = table::offset_of(block);
-    (void)(frees_in_pieces_ ? heap_.free_by(cache_, offset) : heap_.heap_.free(cache_, offset));
+    (void)heap_.heap_.free(cache_, table::offset_of(block));
 }
 
 void HeapBlocks::note_signed(table::BlockNumber block) {

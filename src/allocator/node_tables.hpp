@@ -22,10 +22,6 @@ public:
           heap_(heap),
           cache_(cache) {}
 
-    // From now on free() leaves most of a long block to NodeHeap::reclaim(), which the caller's
-    // requests ask for, where the heap frees in pieces.
-    void free_in_pieces() noexcept { frees_in_pieces_ = true; }
-
     table::BlockNumber allocate(std::atomic<std::uint64_t>& place,
                                 std::uint64_t bytes,
                                 std::uint64_t alignment) override;
@@ -41,7 +37,6 @@ public:
 private:
     NodeHeap& heap_;
     heap::ThreadCache& cache_;
-    bool frees_in_pieces_ = false;
 };
 
 // The parts of a heap that a thread needs for lookups in its tables. Constant while the process
@@ -104,10 +99,9 @@ public:
     [[nodiscard]] table::HashTable<>* operator->() noexcept { return &tables_; }
 
     // Frees a table that no thread uses from now on. Recovers processes that are gone first. false:
-    // there is no such table. reclaim() gives up the rest of long blocks.
+    // there is no such table.
     bool destroy(table::BlockNumber table, std::uint64_t id) {
         (void)heap_.recover(lease_.cache());
-        blocks_.free_in_pieces();
         return tables_.destroy(table, id);
     }
 
@@ -149,9 +143,6 @@ public:
     }
 
     [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
-
-    // See NodeHeap::reclaim().
-    [[nodiscard]] bool reclaim() const { return lease_.reclaim(); }
 
 private:
     static table::Effect effect_of(table::Effect effect) noexcept { return effect; }

@@ -168,9 +168,11 @@ std::string ExtendSequence::places_of(const Input& input) {
     return sequence_named(input.name.address);
 }
 
-Code DestroySequence::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+Code DestroySequence::on(Owner& owner,
+                         Block sequence,
+                         const Call& call,
+                         Reply& /*reply*/) noexcept {
     if (!owner.sequences().destroy(sequence, call->name.kind)) return Code::stale;
-    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }
 
@@ -188,7 +190,6 @@ Code PushBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply)
                                        index);
     });
     note(effect, {index, 0}, false, reply);
-    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }
 
@@ -236,7 +237,6 @@ Code PopBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply) 
     const SequenceEffect effect = owner.sequences().with_room(
         [&] { return owner.sequences()->pop(sequence, removal, portion); });
     note(effect, portion, is_in_tail, reply);
-    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }
 
@@ -272,7 +272,6 @@ Code SpliceBytes::on(Owner& owner, Block sequence, const Call& call, Reply& repl
         [&] { return owner.sequences()->splice(sequence, splice, before); });
     note(effect, {before, 0}, false, reply);
     if (effect == SequenceEffect::outside) reply->bytes = before;
-    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }
 
@@ -316,7 +315,6 @@ Code AdoptBody::on(Owner& owner, Block sequence, const Call& call, Reply& reply)
     if (owner.stage(call->stage, Body::block_bytes(call->capacity)).empty()) return Code::address;
     reply->effect =
         owner.adopt(sequence, call->stage, {0, call->bytes, call->capacity, call->version});
-    reply->has_more = owner.sequences().reclaim() ? 1 : 0;
     return Code::ok;
 }
 

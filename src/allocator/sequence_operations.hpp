@@ -158,7 +158,7 @@ struct SequenceToDestroy {
     SequenceName name;
 };
 
-struct DestroySequence : SequenceOperation<DestroySequence, SequenceToDestroy, LeftToReclaim> {
+struct DestroySequence : SequenceOperation<DestroySequence, SequenceToDestroy, local::Nothing> {
     static constexpr local::OperationName name{"sequence.destroy", "destroying a vector or deque"};
     static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
 };
@@ -166,8 +166,7 @@ struct DestroySequence : SequenceOperation<DestroySequence, SequenceToDestroy, L
 // The result of changes and reads. With any other effect than done nothing has changed.
 struct SequenceResult {
     sequence::SequenceEffect effect = sequence::SequenceEffect::done;
-    std::uint8_t has_more = 0;  // 0 or 1: see LeftToReclaim
-    std::array<std::uint8_t, 6> reserved{};
+    std::array<std::uint8_t, 7> reserved{};
     std::uint64_t bytes = 0;  // outside, of SpliceBytes: length of the content
     std::uint64_t there = 0;  // pop and read: length of the content at that moment
 };

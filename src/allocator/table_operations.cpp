@@ -106,9 +106,8 @@ Code MakeTable::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     return Code::ok;
 }
 
-Code DestroyTable::on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept {
+Code DestroyTable::on(HeapTables& owner, Block table, const Call& call, Reply& /*reply*/) noexcept {
     if (!owner.tables().destroy(table, call->name.id)) return Code::stale;
-    reply->has_more = owner.tables().reclaim() ? 1 : 0;
     return Code::ok;
 }
 

@@ -86,7 +86,7 @@ struct OneTable {
     TableName name;
 };
 
-struct DestroyTable : TableOperation<DestroyTable, OneTable, LeftToReclaim> {
+struct DestroyTable : TableOperation<DestroyTable, OneTable, local::Nothing> {
     static constexpr local::OperationName name{"table.destroy", "destroying a table"};
     static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
 };

@@ -8,12 +8,15 @@
 #include <cstring>
 #include <exception>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/format.hpp"
 #include "data/ask.hpp"
 #include "data/remote_call.hpp"
+#include "os/cpu.hpp"
 
 #include "allocator/heap_operations.hpp"
 #include "allocator/heap_size_text.hpp"
@@ -204,32 +207,16 @@ Result<allocator::LentBlock> Allocator::borrow(std::uint32_t process, std::uint6
 void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
     try {
         const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
-        const auto returned = run<allocator::TakeBackBlock>(process, lent);
-        if (returned.is_ok() && returned.value().output.has_more != 0) reclaim(process);
+        (void)run<allocator::TakeBackBlock>(process, lent);
     } catch (const std::exception&) {
         // Without memory for the call the block stays on loan.
-    }
-}
-
-void Allocator::reclaim(std::uint32_t process) noexcept {
-    if (space_.is_on_node(process)) return;
-    try {
-        for (bool has_more = true; has_more;) {
-            const auto returned = run<allocator::ReclaimFreed>(process, {});
-            has_more = returned.is_ok() && returned.value().output.has_more != 0;
-        }
-    } catch (const std::exception&) {
-        // Without memory for the call the memory is given up later.
     }
 }
 
 Status Allocator::replace(GlobalAddress old, const allocator::LentBlock& lent) {
     const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
     auto replaced = run<allocator::ReplaceBlock>(process, {lent, old});
-    if (replaced.is_ok()) {
-        if (replaced.value().output.left.has_more != 0) reclaim(process);
-        return refusal(replaced.value().output.freed, old);
-    }
+    if (replaced.is_ok()) return refusal(replaced.value().output.freed, old);
     auto failure = std::move(replaced).failure();
     if (failure.code() != Code::stale) return failure;
     return {Code::stale, "the new block was taken back: this rank was taken for dead"};
@@ -287,7 +274,6 @@ Status Allocator::free_group(std::uint32_t process,
     auto returned = run<allocator::FreeBlocks>(process, {whose, 0}, std::as_bytes(addresses),
                                                std::as_writable_bytes(std::span(freed)));
     if (!returned.is_ok()) return std::move(returned).failure();
-    if (returned.value().output.has_more != 0) reclaim(process);
     Status first;
     const std::size_t count = std::min(returned.value().tail_bytes, addresses.size());
     for (std::size_t i = 0; i < count && first.is_ok(); ++i)
@@ -335,19 +321,42 @@ Result<std::uint64_t> Allocator::usable_bytes(GlobalAddress address) {
 }
 
 Result<heap::Usage> Allocator::usage(std::uint32_t process) {
-    auto measured = run<allocator::MeasureHeap>(process, {});
-    if (!measured.is_ok()) return std::move(measured).failure();
-    return measured.value().output;
+    heap::Usage whole;
+    for (heap::HeapPlace place;;) {
+        auto measured = run<allocator::MeasureHeap>(process, place);
+        if (!measured.is_ok()) return std::move(measured).failure();
+        const allocator::MeasuredPiece& piece = measured.value().output;
+        whole += piece.usage;
+        if (piece.is_end != 0) return whole;
+        place = piece.next;
+    }
 }
 
+// A finding is an intermediate state of an operation if it is gone after some moments.
 Status Allocator::check(std::uint32_t process) {
-    std::array<char, memory::invoke_bytes_max> finding{};
-    auto checked =
-        run<allocator::CheckHeap>(process, {}, {}, std::as_writable_bytes(std::span(finding)));
-    if (!checked.is_ok()) return std::move(checked).failure();
-    if (checked.value().tail_bytes == 0) return {};
-    return {Code::system, "the heap of " + owner_name(process) + " is damaged: " +
-                              std::string(finding.data(), checked.value().tail_bytes)};
+    constexpr std::uint32_t walks = 16;        // that find the same
+    constexpr std::uint32_t walks_most = 256;  // walks over one piece
+    std::array<char, memory::invoke_bytes_max> room{};
+    std::string finding;
+    heap::HeapPlace place;
+    for (std::uint32_t same = 0, all = 1;; ++all) {
+        auto checked =
+            run<allocator::CheckHeap>(process, place, {}, std::as_writable_bytes(std::span(room)));
+        if (!checked.is_ok()) return std::move(checked).failure();
+        const std::string_view found(room.data(), checked.value().tail_bytes);
+        same = found == finding ? same + 1 : 1;
+        finding = found;
+        if (!finding.empty() && same == walks)
+            return {Code::system, "the heap of " + owner_name(process) + " is damaged: " + finding};
+        if (!finding.empty() && all < walks_most) {
+            os::nap();
+            continue;
+        }
+        if (checked.value().output.is_end != 0) return {};
+        place = checked.value().output.next;
+        finding.clear();
+        all = 0;
+    }
 }
 
 }  // namespace acp::data

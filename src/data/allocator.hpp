@@ -129,10 +129,6 @@ public:
     // it was taken back already.
     void give_back(const allocator::LentBlock& lent) noexcept;
 
-    // Gives up the memory of long blocks that were freed in the heap of a process of another node
-    // (allocator::LeftToReclaim). After a failure the next call there that finds no room does so.
-    void reclaim(std::uint32_t process) noexcept;
-
     // Replaces a block by one on loan in the same heap, and frees the old one: if this process
     // dies, one of the two stays. Errors, which change nothing: those of free(); stale (the loan
     // was ended, because this process was marked dead).

@@ -164,21 +164,15 @@ Result<Directory> Directories::fetch(const ContainerName& name) {
 
 void Directories::destroy_tables(const Directory& directory) noexcept {
     try {
-        std::vector<allocator::LeftToReclaim> left(directory.tables.size());
-        const auto process_of = [&](GlobalAddress table) {
-            return static_cast<std::uint32_t>(gma_.space().layout().process(table));
-        };
+        local::Nothing nothing;
         Asks asks(gma_);
-        for (std::size_t i = 0; i < left.size(); ++i) {
-            const GlobalAddress table = directory.tables[i];
+        for (const GlobalAddress table : directory.tables) {
             if (table == 0) continue;
+            const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(table));
             asks.add(RemoteCall<allocator::DestroyTable>::request(
-                process_of(table), {{table, directory.body.id}}, {}, left[i]));
+                process, {{table, directory.body.id}}, {}, nothing));
         }
         (void)asks.wait();
-        for (std::size_t i = 0; i < left.size(); ++i) {
-            if (left[i].has_more != 0) allocator_.reclaim(process_of(directory.tables[i]));
-        }
     } catch (const std::bad_alloc&) {
         // Without memory for the calls the tables leak until the heaps are cleared.
     }

@@ -370,8 +370,6 @@ Status Lists::free_left(local::Bytes left) {
         auto returned = freeing.run(
             static_cast<std::uint32_t>(process), {allocator::BlockOwner::separate, 0},
             std::as_bytes(std::span(begin, next)), std::as_writable_bytes(std::span(freed)));
-        if (returned.is_ok() && returned.value().output.has_more != 0)
-            allocator_.reclaim(static_cast<std::uint32_t>(process));
         if (returned.is_ok() || !first.is_ok()) continue;
         auto failure = std::move(returned).failure();
         // Blocks on a lost rank are gone with it.

@@ -52,10 +52,6 @@ public:
         if (!owner.is_ok()) return std::move(owner).failure();
         auto returned =
             RemoteCall<Operation>(gma_, allocator_).run(owner.value(), input, tail, room);
-        if constexpr (requires { returned.value().output.has_more; }) {
-            if (returned.is_ok() && returned.value().output.has_more != 0)
-                allocator_.reclaim(owner.value());
-        }
         if (returned.is_ok()) return returned;
         auto failure = std::move(returned).failure();
         if (failure.code() == base::Code::stale) return none_there(input.name);

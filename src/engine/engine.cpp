@@ -190,7 +190,7 @@ bool Engine::work(Time now) {
 }
 
 Time Engine::deadline() const noexcept {
-    if (!torn_.empty()) [[unlikely]]
+    if (!torn_.empty() || placement_.has_later()) [[unlikely]]
         return 0;
     Time until = std::min(router_->deadline(), first_->deadline());
     for (const auto& rail : further_) until = std::min(until, rail->deadline());
@@ -218,6 +218,7 @@ void Engine::leave(std::int64_t timeout_ns) {
     const Time end = os::now_ns() + static_cast<Time>(std::max<std::int64_t>(timeout_ns, 0));
     for (Time now = os::now_ns(); now < end; now = os::now_ns()) {
         const bool has_moved = receive(now);
+        placement_.drop_later();
         if (work(now) || has_moved) continue;
         if (is_quiet() && router_->is_idle()) break;
         const Time until = std::min(deadline(), end);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/assert.hpp"
 #include "local/direct.hpp"
 #include "node/death.hpp"
 #include "node/word_sleepers.hpp"
@@ -29,7 +30,8 @@ LocalPlacement::LocalPlacement(const Parts& parts)
     : space_(*parts.space),
       hazards_(*parts.hazards),
       attach_(parts.attach),
-      operations_(parts.operations) {
+      operations_(parts.operations),
+      later_(parts.space->segment().shape().local_procs) {
     if (attach_ != nullptr) batch_.emplace(space_, hazards_, *attach_);
     if (parts.port != nullptr) owners_.emplace(space_, hazards_, *parts.port);
 }
@@ -184,13 +186,29 @@ Settlement LocalPlacement::invoke(std::uint32_t operation,
         result.size() < row->result_bytes_max) {
         return {SettlementState::settled, Code::argument};
     }
+    const local::NumberedOperation::Ran ran = run_operation(*row, process, arguments, result);
+    result_bytes = ran.result_bytes;
+    return {SettlementState::settled, ran.code};
+}
+
+local::NumberedOperation::Ran LocalPlacement::run_operation(const local::NumberedOperation& row,
+                                                            std::uint32_t process,
+                                                            std::span<const std::byte> arguments,
+                                                            std::span<std::byte> result) {
     local::Hazards::Lease lease(hazards_);
     local::OperationContext context(space_, hazards_, lease.line(), process,
                                     local::OperationContext::gateway_thread);
-    const local::NumberedOperation::Ran ran =
-        local::run_operation(*row, context, arguments, result);
-    result_bytes = ran.result_bytes;
-    return {SettlementState::settled, ran.code};
+    const local::NumberedOperation::Ran ran = local::run_operation(row, context, arguments, result);
+    if (context.later() != local::OperationContext::no_operation) [[unlikely]]
+        later_.add({context.later(), process});
+    return ran;
+}
+
+void LocalPlacement::run_one_later() {
+    const LaterOperation one = later_.take();
+    const local::NumberedOperation* const row = operations_->find(one.number);
+    ACP_ASSERT(row != nullptr && row->result_bytes_max == 0);
+    (void)run_operation(*row, one.process, {}, {});
 }
 
 std::uint32_t LocalPlacement::result_bytes_max(std::uint32_t operation) const {
@@ -244,11 +262,14 @@ bool LocalPlacement::poll() {
     has_moved = has_moved || (owners_ && !owners_->ended().is_empty()) ||
                 (batch_ && (!batch_->is_empty() || batch_->has_refused()));
     flush();
-    return has_moved;
+    if (later_.is_empty()) [[likely]]
+        return has_moved;
+    run_one_later();
+    return true;
 }
 
 bool LocalPlacement::has_work() const noexcept {
-    return (batch_ && !batch_->is_empty()) || (owners_ && owners_->has_work());
+    return has_later() || (batch_ && !batch_->is_empty()) || (owners_ && owners_->has_work());
 }
 
 void LocalPlacement::on_death(std::uint32_t slot) {

@@ -16,6 +16,7 @@
 #include "router/placement.hpp"
 
 #include "engine/attach_batch.hpp"
+#include "engine/later_operations.hpp"
 #include "engine/owner_calls.hpp"
 #include "engine/settled.hpp"
 
@@ -58,11 +59,18 @@ public:
     [[nodiscard]] std::uint32_t result_bytes_max(std::uint32_t operation) const override;
     void flush() override;
 
-    // Receives the replies of owners, moves collected copies, delivers completions. true if any moved.
+    // Receives the replies of owners, moves collected copies, delivers completions, and runs one operation that
+    // requests have left for later. true if it did any of this.
     bool poll();
 
     // Whether poll() would do something now; for after a sleep was announced.
     [[nodiscard]] bool has_work() const noexcept;
+
+    // Whether poll() would run an operation that a request has left for later.
+    [[nodiscard]] bool has_later() const noexcept { return !later_.is_empty(); }
+
+    // Drops such operations.
+    void drop_later() noexcept { later_.clear(); }
 
     // A process of this node is gone.
     void on_death(std::uint32_t slot);
@@ -96,12 +104,18 @@ private:
                                   bool is_value_wanted,
                                   std::uint64_t& old,
                                   Ticket ticket);
+    void run_one_later();
+    local::NumberedOperation::Ran run_operation(const local::NumberedOperation& row,
+                                                std::uint32_t process,
+                                                std::span<const std::byte> arguments,
+                                                std::span<std::byte> result);
     local::Space& space_;
     local::Hazards& hazards_;
     local::Attach* attach_;
     std::optional<AttachBatch> batch_;
     std::optional<OwnerCalls> owners_;
     const local::OperationTable* operations_;
+    LaterOperations later_;
     Settle settle_;
     bool is_telling_ = false;
     Counts counts_;

@@ -62,7 +62,7 @@ public:
           sizes_(classes_of_heap(shape.areas).classes),
           room_shift_(
               static_cast<std::uint32_t>(std::countr_zero(units_per_room_bit_of(shape.areas)))) {
-        idle_areas_ = at(memory, 0);
+        counts_ = at(memory, 0);
         used_ = at(memory, parts_.used);
         busy_ = at(memory, parts_.busy);
         backed_ = at(memory, parts_.backed);
@@ -125,7 +125,13 @@ public:
 
     // The number of areas that have memory and no used unit; approximate, because a process may be
     // killed while it counts.
-    [[nodiscard]] Word& idle_areas() const noexcept { return *idle_areas_; }
+    [[nodiscard]] Word& idle_areas() const noexcept { return counts_[0]; }
+
+    // 1 while IdleMemory gives an area back, whose units are then in use. Writer: the node's gateway.
+    [[nodiscard]] Word& is_giving_back() const noexcept { return counts_[1]; }
+
+    // The time before which IdleMemory gives nothing back. Writers: threads that find no room.
+    [[nodiscard]] Word& give_back_not_before() const noexcept { return counts_[2]; }
 
     // The blocks of the span that begins with this unit, a bit each: 1 where they are free. The
     // first of its words.
@@ -186,7 +192,7 @@ private:
         explicit constexpr Parts(HeapShape shape) noexcept
             : room_words((shape.units() / units_per_room_bit_of(shape.areas) + 63) / 64),
               summary_words((room_words + 63) / 64),
-              used(behind(0, 1)),
+              used(behind(0, 3)),
               busy(behind(used, shape.areas)),
               backed(behind(busy, (shape.areas + 63) / 64)),
               held(behind(backed, (shape.areas + 63) / 64)),
@@ -212,7 +218,7 @@ private:
     Parts parts_;
     const SizeClass* sizes_;
     std::uint32_t room_shift_;
-    Word* idle_areas_;
+    Word* counts_;
     Word* used_;
     Word* busy_;
     Word* backed_;

@@ -31,6 +31,7 @@
 #include <cstdint>
 
 #include "heap/control.hpp"
+#include "heap/idle_memory.hpp"
 #include "heap/large_blocks.hpp"
 #include "heap/offset.hpp"
 #include "heap/size_classes.hpp"
@@ -55,6 +56,7 @@ public:
           units_(control_, give_back),
           spans_(control_, units_, order),
           large_(control_, units_),
+          idle_memory_(control_, units_),
           order_all_(order) {}
 
     ~Heap() = default;
@@ -115,25 +117,13 @@ public:
         return word.state == UnitState::large_part ? Freed::not_a_block : Freed::not_allocated;
     }
 
-    // Frees a block in a bounded number of steps: reclaim() gives up the units of a long one.
-    Freed begin_to_free(ThreadCache& cache, Offset block) const {
-        if (block < limit_bytes()) {
-            const auto unit = static_cast<std::uint32_t>(block >> unit_shift);
-            const UnitWord word = units_.word(unit);
-            if (word.state == UnitState::large)
-                return large_.begin_to_free(cache, unit, word, block);
-        }
-        return free(cache, block);
-    }
+    // From now on calls through this object leave the memory of freed blocks to idle_memory().
+    void give_back_later() noexcept { units_.give_back_later(); }
 
-    // Gives up some units of the long blocks that begin_to_free() has freed through this cache:
-    // those of 1 MiB at most. false: none are left.
-    [[nodiscard]] bool reclaim(ThreadCache& cache) const { return large_.reclaim(cache); }
+    // Whether idle_memory() has something to give back.
+    [[nodiscard]] bool has_to_give_back() const noexcept { return units_.has_to_give_back(); }
 
-    // Whether reclaim() has something to do.
-    [[nodiscard]] static bool has_to_reclaim(ThreadCache& cache) noexcept {
-        return cache.reclaimed() != 0;
-    }
+    [[nodiscard]] const IdleMemory<Atomic>& idle_memory() const noexcept { return idle_memory_; }
 
     // The usable bytes of a block; 0: no allocated block begins there.
     [[nodiscard]] std::uint64_t usable_bytes(Offset block) const noexcept {
@@ -274,6 +264,7 @@ private:
     Units<Atomic> units_;
     Spans<Atomic> spans_;
     LargeBlocks<Atomic> large_;
+    IdleMemory<Atomic> idle_memory_;
     OrderAll order_all_;
 };
 

@@ -16,9 +16,6 @@ namespace acp::heap {
 template <template <class> class Atomic = std::atomic>
 class LargeBlocks {
 public:
-    // The longest block that begin_to_free() gives up at once, 64 KiB.
-    static constexpr std::uint32_t units_at_once = 4;
-
     //   control, units  must outlive this
     LargeBlocks(const Control<Atomic>& control, const Units<Atomic>& units) noexcept
         : control_(control), units_(units) {}
@@ -49,37 +46,6 @@ public:
         const Freed freed = mark_as_freeing(cache, head, word, block);
         if (freed == Freed::done) units_.give_up(cache, head, cache.number());
         return freed;
-    }
-
-    // Frees a block whose units reclaim() gives up piece by piece. A chain of such blocks leads from
-    // the cache through the second unit of each.
-    Freed begin_to_free(ThreadCache& cache, std::uint32_t head, UnitWord word, Offset block) const {
-        const Freed freed = mark_as_freeing(cache, head, word, block);
-        if (freed != Freed::done) return freed;
-        if (word.units <= units_at_once) {
-            units_.give_up(cache, head, cache.number());
-            return freed;
-        }
-        units_.store(head + 1, {UnitState::large_part, 0, 0, 0, cache.reclaimed()});
-        cache.reclaimed() = head + 1;
-        return freed;
-    }
-
-    // Gives up units of such blocks, of Units::areas_per_piece areas at most. false: none are left.
-    [[nodiscard]] bool reclaim(ThreadCache& cache) const {
-        for (std::uint32_t areas = 0;
-             cache.reclaimed() != 0 && areas < Units<Atomic>::areas_per_piece;) {
-            const std::uint32_t head = cache.reclaimed() - 1;
-            const UnitWord word = units_.word(head);
-            // Otherwise recovery gave the whole chain up, after it took the cache for a dead one's.
-            const bool is_there = word.state == UnitState::freeing &&
-                                  word.is_held_by(cache.number()) &&
-                                  word.size_class == no_size_class;
-            const std::uint32_t next = is_there ? units_.word(head + 1).units : 0;
-            areas += (word.units + area_units - 1) / area_units;
-            if (!is_there || units_.give_up_last(cache, head)) cache.reclaimed() = next;
-        }
-        return cache.reclaimed() != 0;
     }
 
     // Frees a dead cache's pending large block: marks it as being freed.

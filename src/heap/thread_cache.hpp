@@ -62,12 +62,12 @@ public:
         return search_from_[units < search_from_.size() ? units : 0];
     }
 
-    // The first unit, plus 1, of the large block that Heap::reclaim() gives up next; 0: none.
-    [[nodiscard]] std::uint32_t& reclaimed() noexcept { return reclaimed_; }
+    // The area from which a search for an idle one begins.
+    [[nodiscard]] std::uint32_t& give_back_from() noexcept { return give_back_from_; }
 
 private:
     CacheNumber number_;
-    std::uint32_t reclaimed_ = 0;
+    std::uint32_t give_back_from_ = 0;
     std::array<Hold, size_class_count> holds_{};
     std::array<std::uint32_t, span_units_max + 1> search_from_{};
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs of units: found by bits, claimed unit by unit, given up from the last unit to the first. A
-// whole free area of 1 MiB is given back to the system, except a few areas that are kept for the
-// next claim. Any thread of any process; a thread that is killed or stopped at any point does not
-// prevent others from claiming other units, and recover() finishes its work.
+// Runs of units: found by bits, claimed unit by unit, given up from the last unit to the first. The
+// memory of a free area of 1 MiB is given back to the system, except for a few areas that are kept
+// for the next claim: at once, or later by IdleMemory. Any thread of any process; a thread that is
+// killed or stopped at any point does not prevent others from claiming other units, and recover()
+// finishes its work.
 // Tests: tests/unit/heap/heap_test.cpp, tests/unit/heap/kill_test.cpp.
 #pragma once
 
@@ -69,36 +70,38 @@ public:
         std::uint32_t& from = cache.search_from(what.units);
         from = std::min(from, head / area_units);
         for (std::uint32_t area = head / area_units; area <= (end - 1) / area_units; ++area) {
-            give_back_if_idle(cache, area);
+            note_idle(cache, area);
         }
     }
 
-    // The most areas of which give_up_last() gives units up.
-    static constexpr std::uint32_t areas_per_piece = 1;
+    // From now on give_up() leaves the memory of idle areas to IdleMemory.
+    void give_back_later() noexcept { gives_back_later_ = true; }
 
-    // Gives up the last units of a run whose head the cache has marked as freeing, and whose parts
-    // are all there. true: it was the whole run.
-    bool give_up_last(ThreadCache& cache, std::uint32_t head) const {
-        UnitWord what = word(head);
-        const std::uint32_t end = head + what.units;
-        const std::uint32_t last_area = (end - 1) / area_units;
-        if (last_area - head / area_units < areas_per_piece) {
-            give_up(cache, head, cache.number());
-            return true;
+    // Whether more areas are idle than are kept.
+    [[nodiscard]] bool has_to_give_back() const noexcept {
+        // Signed: the count may have fallen below zero, if an area was subtracted twice.
+        return static_cast<std::int64_t>(control_.idle_areas().load(std::memory_order_relaxed)) >
+               static_cast<std::int64_t>(idle_areas_kept);
+    }
+
+    // Gives the memory of an area back to the system. false: a unit of it is in use.
+    bool give_back(const ThreadCache& cache, std::uint32_t area) const {
+        std::uint64_t none = 0;
+        const std::uint32_t head = area * area_units;
+        if (!control_.used(area).compare_exchange_strong(
+                none, ~std::uint64_t{0}, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+            return false;
         }
-        const std::uint32_t begin = (last_area - areas_per_piece + 1) * area_units;
-        for (std::uint32_t unit = end; unit-- > begin;) {
-            // release: see give_up()
-            control_.unit(unit).store(0, std::memory_order_release);
+        note_in_use(area, true);
+        if (!try_claim(cache, head, area_units)) return false;
+        give_back_.function(give_back_.context, std::uint64_t{area} * area_bytes, area_bytes);
+        control_.backed(area / 64).fetch_and(~(std::uint64_t{1} << (area % 64)),
+                                             std::memory_order_relaxed);
+        for (std::uint32_t i = 0; i < area_units; ++i) {
+            control_.unit(head + i).store(0, std::memory_order_release);
         }
-        // After the parts: recovery gives up those that are there.
-        what.units = begin - head;
-        store(head, what);
-        clear_used(begin, end - begin);
-        for (std::uint32_t area = begin / area_units; area <= last_area; ++area) {
-            give_back_if_idle(cache, area);
-        }
-        return false;
+        clear_used(head, area_units);
+        return true;
     }
 
     // Clears the bits of units and areas that are free: a killed process may have set bits of units
@@ -459,34 +462,17 @@ private:
         note_in_use(area, false);
     }
 
-    // Called after units of an area were given up: gives the area's memory back if it holds no
-    // block and enough other areas are idle.
-    void give_back_if_idle(const ThreadCache& cache, std::uint32_t area) const {
+    // Called after units of an area were given up.
+    void note_idle(const ThreadCache& cache, std::uint32_t area) const {
         if (control_.used(area).load(std::memory_order_relaxed) != 0) return;
-        const std::uint64_t idle =
-            control_.idle_areas().fetch_add(1, std::memory_order_relaxed) + 1;
-        // Signed: the count may have fallen below zero, if an area was subtracted twice.
-        if (static_cast<std::int64_t>(idle) <= static_cast<std::int64_t>(idle_areas_kept)) return;
-        std::uint64_t none = 0;
-        const std::uint32_t head = area * area_units;
-        if (!control_.used(area).compare_exchange_strong(
-                none, ~std::uint64_t{0}, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-            return;
-        }
-        note_in_use(area, true);
-        if (!try_claim(cache, head, area_units)) return;
-        give_back_.function(give_back_.context, std::uint64_t{area} * area_bytes, area_bytes);
-        control_.backed(area / 64).fetch_and(~(std::uint64_t{1} << (area % 64)),
-                                             std::memory_order_relaxed);
-        for (std::uint32_t i = 0; i < area_units; ++i) {
-            control_.unit(head + i).store(0, std::memory_order_release);
-        }
-        clear_used(head, area_units);
+        control_.idle_areas().fetch_add(1, std::memory_order_relaxed);
+        if (!gives_back_later_ && has_to_give_back()) (void)give_back(cache, area);
     }
 
     const Control<Atomic>& control_;
     FreeAreas<Atomic> free_areas_;
     GiveBack give_back_;
+    bool gives_back_later_ = false;
 };
 
 }  // namespace acp::heap

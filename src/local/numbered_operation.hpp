@@ -92,6 +92,18 @@ public:
 
     static constexpr std::uint32_t ranges_max = 2;
 
+    // Asks the gateway that runs this operation to run another one on memory of the same process in
+    // a later round (engine/later_operations.hpp), for work that may take longer than a request. It
+    // takes no arguments and returns no result, and may ask for itself. A hint: the gateway may
+    // drop it, and the end of the job does.
+    //   operation  its number; in any other process than a gateway nothing runs it
+    void run_later(std::uint32_t operation) noexcept { later_ = operation; }
+
+    // The number that run_later() was called with last; no_operation: it was not called.
+    [[nodiscard]] std::uint32_t later() const noexcept { return later_; }
+
+    static constexpr std::uint32_t no_operation = ~0U;
+
 private:
     // find() for memory that commands of this process may not reach directly (ACP_INTRANODE), and
     // for addresses without memory.
@@ -126,6 +138,7 @@ private:
     std::uint32_t process_;
     std::uint32_t thread_;
     std::uint32_t ranges_ = 0;
+    std::uint32_t later_ = no_operation;
     memory::GlobalAddress first_ = 0;
     base::Code refusal_ = base::Code::ok;
 };

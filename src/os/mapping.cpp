@@ -3,6 +3,7 @@
 #include "os/mapping.hpp"
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -133,6 +134,22 @@ Status map_shared_over(void* address, std::uint64_t bytes, int fd, std::uint64_t
 
 bool give_back_shared(void* address, std::uint64_t bytes) noexcept {
     return madvise(address, bytes, MADV_REMOVE) == 0;
+}
+
+void make_zero_shared(char* memory, std::uint64_t bytes) noexcept {
+    constexpr std::uint64_t page = 4096;
+    constexpr std::uint64_t written_most = 32 * page;  // below it writing takes less time
+    const auto start = reinterpret_cast<std::uintptr_t>(memory);
+    const std::uint64_t before = (page - start % page) % page;
+    if (bytes > written_most && before < bytes) {
+        const std::uint64_t pages = (bytes - before) / page * page;
+        if (give_back_shared(memory + before, pages)) {
+            std::memset(memory, 0, before);
+            std::memset(memory + before + pages, 0, bytes - before - pages);
+            return;
+        }
+    }
+    std::memset(memory, 0, bytes);
 }
 
 void leave_out_of_core_dumps(void* address, std::uint64_t bytes) noexcept {

@@ -100,6 +100,9 @@ Status check_mapped(const void* address, std::uint64_t bytes, Rights rights = Ri
 // read as zero afterwards. false: the kernel refused, and nothing changed.
 bool give_back_shared(void* address, std::uint64_t bytes) noexcept;
 
+// Makes memory of such a mapping zero: many whole pages by give_back_shared(), the rest by writing.
+void make_zero_shared(char* memory, std::uint64_t bytes) noexcept;
+
 // Excludes whole pages of a mapping from core dumps of this process. Has no effect if the kernel
 // refuses.
 void leave_out_of_core_dumps(void* address, std::uint64_t bytes) noexcept;

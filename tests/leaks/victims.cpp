@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::uint64_t keys = 40;
 constexpr std::size_t text_max = 3'000;
+constexpr std::size_t long_text_bytes = 1'300'000;
 
 // The shared containers of both hosts.
 struct Containers {
@@ -65,11 +66,14 @@ struct Start {
 class Work {
 public:
     Work(const Containers& containers, std::uint64_t seed)
-        : containers_(containers), random_(seed), text_(text_max, 'x') {}
+        : containers_(containers),
+          random_(seed),
+          text_(text_max, 'x'),
+          long_text_(long_text_bytes, 'l') {}
 
     void operate() {
         const std::string key = "key " + std::to_string(random_.below(keys));
-        switch (random_.below(8)) {
+        switch (random_.below(9)) {
             case 0:
                 return on_map(key);
             case 1:
@@ -84,6 +88,8 @@ public:
                 return on_vector(containers_.vectors[random_.below(2)]);
             case 6:
                 return containers_.long_vectors.operate(random_);
+            case 7:
+                return on_long_value();
             default:
                 return on_deque(containers_.deques[random_.below(2)]);
         }
@@ -99,6 +105,17 @@ private:
                                                         text_.data(), any_size())
                              : acp_remove_map(containers_.map, key.data(), key.size());
         must(done >= 0, "a call on the map");
+    }
+
+    // The gateway of another node frees the value, and gives its memory back later. All ranks use one
+    // key, or the heap would be full.
+    void on_long_value() {
+        const std::string key = "long value";
+        const int done = random_.below(3) != 0
+                             ? acp_insert_or_assign_map(containers_.map, key.data(), key.size(),
+                                                        long_text_.data(), long_text_.size())
+                             : acp_remove_map(containers_.map, key.data(), key.size());
+        must(done >= 0 || acp_errno() == ACP_ERR_MEMORY, "a call on a long value of the map");
     }
 
     void on_multimap(const std::string& key) {
@@ -178,6 +195,7 @@ private:
     const Containers& containers_;
     Random random_;
     std::string text_;
+    std::string long_text_;
 };
 
 class Rank {

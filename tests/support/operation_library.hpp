@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A library of three numbered operations, as a layer would have them: a bounded add on a word, a
-// log to which records are appended, and a sum over a range of words. Each is atomic by its own
+// A library of four numbered operations, as a layer would have them: a bounded add on a word, a
+// log to which records are appended, a sum over a range of words, and one that a gateway repeats in later rounds. Each is atomic by its own
 // instructions. Its table is given to global memory access and to gateways by unit tests, and is
 // the table of ranks and agents that link support/operation_library.cpp.
 #pragma once
@@ -124,10 +124,25 @@ inline NumberedOperation::Ran sum(OperationContext& context,
     return {base::Code::ok, static_cast<std::uint32_t>(8 * (asked.words + 1))};
 }
 
-inline constexpr std::array<NumberedOperation, 3> operation_rows = {{
+// Asks a gateway to run it again in a later round, as often as this variable says.
+inline constexpr std::uint32_t repeat_number = 20;
+inline std::atomic<std::uint32_t> repeats_left{0};
+
+inline NumberedOperation::Ran repeat(OperationContext& context,
+                                     std::span<const std::byte> arguments,
+                                     std::span<std::byte> /*result*/) noexcept {
+    if (!arguments.empty()) return {base::Code::argument, 0};
+    if (repeats_left.load() == 0) return {};
+    repeats_left.fetch_sub(1);
+    context.run_later(repeat_number);
+    return {};
+}
+
+inline constexpr std::array<NumberedOperation, 4> operation_rows = {{
     {add_below_number, "add_below", sizeof(AddBelow), sizeof(AddedBelow), add_below},
     {append_number, "append", sizeof(Append), sizeof(std::uint64_t), append},
     {sum_number, "sum", sizeof(Sum), memory::invoke_bytes_max, sum},
+    {repeat_number, "repeat", 0, 0, repeat},
 }};
 
 inline constexpr local::OperationTable operation_table = [] {

@@ -60,15 +60,21 @@ protected:
 
     // Whether FreeBlocks freed the block at this index of its request, or why not.
     [[nodiscard]] heap::Freed freed(std::size_t index = 0) const {
-        return static_cast<heap::Freed>(result_.at(sizeof(LeftToReclaim) + index));
+        return static_cast<heap::Freed>(result_.at(index));
     }
 
     [[nodiscard]] heap::Usage usage() {
-        EXPECT_EQ(run(local::operation_number<MeasureHeap>, Words()), Code::ok);
-        heap::Usage told;
+        EXPECT_EQ(run(local::operation_number<MeasureHeap>, from_start()), Code::ok);
+        MeasuredPiece told;
         EXPECT_EQ(result_.size(), sizeof told);
         std::memcpy(&told, result_.data(), sizeof told);
-        return told;
+        EXPECT_EQ(told.is_end, 1U);
+        return told.usage;
+    }
+
+    // A walk that begins.
+    [[nodiscard]] static Words from_start() {
+        return {std::uint64_t{heap::HeapPlace::no_head} << 32};
     }
 
     node::Segment node_ = local::test::make_node(2, 2, heap_bytes);
@@ -84,7 +90,7 @@ TEST_F(HeapOperationsTest, allocates_several_blocks_and_frees_them) {
     ASSERT_EQ(run(local::operation_number<MeasureBlock>, {blocks[1]}), Code::ok);
     EXPECT_GE(words().front(), 5'000U);
     ASSERT_EQ(run(local::operation_number<FreeBlocks>, to_free(blocks)), Code::ok);
-    EXPECT_EQ(result_, std::vector<std::byte>(sizeof(LeftToReclaim) + 3, std::byte{0}));
+    EXPECT_EQ(result_, std::vector<std::byte>(3, std::byte{0}));
     ASSERT_EQ(run(local::operation_number<FreeBlocks>, to_free(blocks)), Code::ok);
     EXPECT_EQ(freed(), heap::Freed::not_allocated);
     EXPECT_EQ(usage().blocks, 0U);
@@ -274,13 +280,13 @@ TEST_F(HeapOperationsTest, clears_and_frees_nothing_but_what_the_request_may) {
 
 TEST_F(HeapOperationsTest, reports_words_that_contradict_each_other) {
     ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 100'000}), Code::ok);
-    ASSERT_EQ(run(local::operation_number<CheckHeap>, Words()), Code::ok);
-    EXPECT_TRUE(result_.empty());
+    ASSERT_EQ(run(local::operation_number<CheckHeap>, from_start()), Code::ok);
+    EXPECT_EQ(result_.size(), sizeof(CheckedPiece));
     const heap::Control<> control(node_.claimed(0, heap_words),
                                   heap_words_of(node_.shape()).shape());
     control.unit(0).store(~std::uint64_t{0}, std::memory_order_relaxed);
-    ASSERT_EQ(run(local::operation_number<CheckHeap>, Words()), Code::ok);
-    EXPECT_FALSE(result_.empty());
+    ASSERT_EQ(run(local::operation_number<CheckHeap>, from_start()), Code::ok);
+    EXPECT_GT(result_.size(), sizeof(CheckedPiece));
 }
 
 TEST_F(HeapOperationsTest, return_the_usage_of_a_heap) {
@@ -300,23 +306,41 @@ protected:
     template <typename Operation>
     typename Operation::Output run(const typename Operation::Input& input,
                                    std::span<const std::uint64_t> tail = {}) {
+        typename Operation::Output output{};
         local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(), 0,
                                         local::OperationContext::gateway_thread);
-        typename Operation::Owner owner(context);
-        typename Operation::Output output{};
+        {
+            typename Operation::Owner owner(context);
+            run_on<Operation>(owner, input, tail, output);
+        }
+        later_ = context.later();
+        return output;
+    }
+
+    template <typename Operation>
+    void run_on(typename Operation::Owner& owner,
+                const typename Operation::Input& input,
+                std::span<const std::uint64_t> tail,
+                typename Operation::Output& output) {
         std::array<std::byte, 64> room{};
         local::ResultTail following(room);
         local::OperationReply<typename Operation::Output> reply{output, following};
         const local::OperationCall<typename Operation::Input> call{input, std::as_bytes(tail)};
         EXPECT_EQ(Operation::run(owner, call, reply), Code::ok);
         std::memcpy(&address_, room.data(), sizeof address_);
-        return output;
+    }
+
+    // Whether the last operation has asked for a round that gives memory back.
+    [[nodiscard]] bool is_asked_to_give_back() const {
+        return later_ == local::operation_number<GiveBackIdle>;
     }
 
     std::uint64_t allocate(std::uint64_t bytes) {
         (void)run<AllocateBlocks>({}, {{bytes}});
         return address_;
     }
+
+    [[nodiscard]] std::uint64_t backed_bytes() { return run<MeasureHeap>({}).usage.backed_bytes; }
 
     [[nodiscard]] std::uint64_t in_use() {
         return NodeHeap(node_, 0, owner_.hazards).bytes_in_use();
@@ -325,32 +349,35 @@ protected:
     node::Segment node_ = local::test::make_node(2, 2, areas* heap::area_bytes);
     local::test::Owner owner_{node_, 0};
     std::uint64_t address_ = 0;
+    std::uint32_t later_ = 0;
 };
 
-TEST_F(LongBlocksTest, a_gateway_gives_a_long_block_up_in_pieces) {
-    constexpr std::uint64_t piece = heap::area_bytes;
+TEST_F(LongBlocksTest, a_gateway_gives_the_memory_of_long_blocks_back_in_rounds) {
     const std::uint64_t none = in_use();
     const std::uint64_t one = allocate(20 * heap::area_bytes + 5);
     const std::uint64_t other = allocate(30 * heap::area_bytes);
-    std::uint64_t before = in_use();
-    bool has_more = run<FreeBlocks>({}, {{one, other}}).has_more != 0;
-    std::uint32_t calls = 1;
-    for (; has_more; ++calls) {
-        EXPECT_LE(before - in_use(), piece);
-        before = in_use();
-        has_more = run<ReclaimFreed>({}).has_more != 0;
-        ASSERT_LT(calls, 100U);
+    EXPECT_FALSE(is_asked_to_give_back());
+    std::uint64_t backed = backed_bytes();
+    (void)run<FreeBlocks>({}, {{one, other}});
+    EXPECT_EQ(in_use(), none) << "the blocks are free at once";
+    EXPECT_EQ(backed_bytes(), backed);
+    std::uint32_t rounds = 0;
+    for (; is_asked_to_give_back(); ++rounds) {
+        (void)run<GiveBackIdle>({});
+        EXPECT_EQ(backed_bytes(), backed - heap::area_bytes);
+        backed = backed_bytes();
+        ASSERT_LT(rounds, 100U);
     }
-    EXPECT_GE(calls, 50U);
-    EXPECT_EQ(in_use(), none);
+    EXPECT_GE(rounds, 40U);
     EXPECT_NE(allocate(60 * heap::area_bytes), 0U);
 }
 
-TEST_F(LongBlocksTest, a_call_finds_the_room_of_a_block_that_its_freer_has_left) {
+TEST_F(LongBlocksTest, a_block_finds_the_room_of_one_whose_memory_is_still_there) {
     const std::uint64_t block = allocate(60 * heap::area_bytes);
-    EXPECT_EQ(run<FreeBlocks>({}, {{block}}).has_more, 1U);
+    (void)run<FreeBlocks>({}, {{block}});
+    EXPECT_TRUE(is_asked_to_give_back());
     EXPECT_NE(allocate(60 * heap::area_bytes), 0U);
-    EXPECT_EQ(run<ReclaimFreed>({}).has_more, 0U);
+    EXPECT_FALSE(is_asked_to_give_back());
 }
 
 TEST_F(HeapOperationsTest, say_that_there_is_no_heap) {
@@ -365,7 +392,7 @@ TEST_F(HeapOperationsTest, say_that_there_is_no_heap) {
                              number == local::operation_number<EstimateFill> ||
                              number == local::operation_number<CheckHeap>;
         const Words arguments =
-            is_bare ? Words()
+            is_bare ? (number == local::operation_number<EstimateFill> ? Words() : from_start())
                     : Words{number == local::operation_number<FreeBlocks> ? of_program : 16};
         result_.resize(row->result_bytes_max);
         local::OperationContext context(owner.space, owner.hazards, *owner.hazards.own_line(), 0);

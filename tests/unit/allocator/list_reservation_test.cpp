@@ -88,8 +88,8 @@ TEST_F(ListReservationTest, a_reserved_node_is_linked_in_a_full_heap) {
     EXPECT_EQ(size(list), before + 1);
     // The list owns the block, and the loan has ended.
     EXPECT_EQ(insert(list, {}, reserved.node, text), Code::address);
-    LeftToReclaim left;
-    EXPECT_EQ(run<TakeBackBlock>(reserved.node, left), Code::stale);
+    local::Nothing nothing;
+    EXPECT_EQ(run<TakeBackBlock>(reserved.node, nothing), Code::stale);
     while (size(list) != 0) {
         ListErased erased;
         ASSERT_EQ(run<ClearList>({list, list_members_max}, erased), Code::ok);
@@ -115,8 +115,8 @@ TEST_F(ListReservationTest, a_node_that_could_not_be_linked_stays_on_loan) {
     const ListReserved other = reserve(list, {}, 8);
     EXPECT_EQ(insert(list, gone, other.node, "12345678"), Code::ok);
     EXPECT_EQ(placed_.effect, ListEffect::stale);
-    LeftToReclaim left;
-    EXPECT_EQ(run<TakeBackBlock>(other.node, left), Code::ok);
+    local::Nothing nothing;
+    EXPECT_EQ(run<TakeBackBlock>(other.node, nothing), Code::ok);
     EXPECT_EQ(size(list), 1U);
     EXPECT_EQ(blocks(), 2U);  // the list and its element
 }

@@ -103,8 +103,8 @@ protected:
     }
 
     std::uint64_t blocks() {
-        EXPECT_EQ(run_bytes(local::operation_number<MeasureHeap>, {}), Code::ok);
-        return told<heap::Usage>().blocks;
+        EXPECT_EQ(run(local::operation_number<MeasureHeap>, heap::HeapPlace()), Code::ok);
+        return told<MeasuredPiece>().usage.blocks;
     }
 
     node::Segment node_ = local::test::make_node(2, 2, heap_bytes);

@@ -453,6 +453,25 @@ TEST_P(PlacementTest, numbered_operations_run_on_memory_that_is_mapped_here) {
     ASSERT_EQ(invoke(acp::test::add_below_number, 1, shared), Code::ok) << "the line was left";
 }
 
+TEST_P(PlacementTest, what_an_operation_leaves_for_later_runs_once_a_round) {
+    std::uint32_t bytes = 0;
+    acp::test::repeats_left = 3;
+    EXPECT_EQ(placement_->invoke(acp::test::repeat_number, 1, {}, {}, bytes).code, Code::ok);
+    for (std::uint32_t left = 2; left > 0; --left) {
+        EXPECT_EQ(acp::test::repeats_left, left);
+        EXPECT_TRUE(placement_->has_later());
+        EXPECT_TRUE(placement_->has_work());
+        EXPECT_TRUE(placement_->poll());
+    }
+    EXPECT_TRUE(placement_->poll());
+    EXPECT_FALSE(placement_->has_later()) << "it asks for nothing more";
+    acp::test::repeats_left = 3;
+    EXPECT_EQ(placement_->invoke(acp::test::repeat_number, 1, {}, {}, bytes).code, Code::ok);
+    placement_->drop_later();
+    EXPECT_FALSE(placement_->has_later());
+    EXPECT_EQ(acp::test::repeats_left, 2U);
+}
+
 std::string name_of(const testing::TestParamInfo<Reached>& info) {
     return info.param.kind.name;
 }

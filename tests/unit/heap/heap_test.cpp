@@ -329,21 +329,121 @@ TEST_F(HeapTest, a_run_that_is_being_made_or_freed_is_not_damaged) {
     expect_sound();
 }
 
-TEST_F(HeapTest, what_lasts_is_damaged_and_what_passes_is_not) {
-    make(4);
-    const Offset block = heap_->allocate(cache_, 5 * unit_bytes);
+// Visits the heap in pieces, which end in spans and in the middle of long blocks.
+TEST_F(HeapTest, the_pieces_of_a_walk_find_what_a_whole_walk_finds) {
+    make(1'000);
+    std::vector<Offset> blocks;
+    for (std::uint64_t i = 0; i < 5'000; ++i)
+        blocks.push_back(heap_->allocate(cache_, 1 + i % 7 * 4'000));
+    blocks.push_back(heap_->allocate(cache_, 300 * area_bytes + 5));
+    blocks.push_back(heap_->allocate(cache_, 200 * area_bytes));
     const Control<>& control = heap_->control();
-    auto& head = control.unit(static_cast<std::uint32_t>(block >> unit_shift));
-    const std::uint64_t before = head.load(std::memory_order_relaxed);
-    head.store(0, std::memory_order_relaxed);
-    EXPECT_EQ(lasting_findings_of(control, [] {}).size(), 4U) << "parts without a head";
-    int pauses = 0;
-    const auto mend = [&] {
-        if (++pauses == 5) head.store(before, std::memory_order_relaxed);
+    const auto walk = [&](std::uint32_t& pieces) {
+        Usage sum;
+        for (HeapPlace place; place.unit < control.shape().units(); ++pieces) {
+            HeapPlace checked = place;
+            const UnitFinding finding = finding_in_piece(control, checked);
+            EXPECT_EQ(finding.unit, HeapPlace::no_head) << finding.what;
+            sum += usage_of_piece(control, place);
+            EXPECT_EQ(checked.unit, place.unit);
+            EXPECT_EQ(checked.head, place.head);
+        }
+        return sum;
     };
-    EXPECT_TRUE(lasting_findings_of(control, mend).empty());
-    EXPECT_EQ(pauses, 5);
-    expect_sound();
+    std::uint32_t pieces = 0;
+    const Usage sum = walk(pieces);
+    const Usage whole = usage();
+    EXPECT_EQ(sum.blocks, whole.blocks);
+    EXPECT_EQ(sum.block_bytes, whole.block_bytes);
+    EXPECT_EQ(sum.unit_bytes, whole.unit_bytes);
+    EXPECT_EQ(sum.limit_bytes, whole.limit_bytes);
+    EXPECT_EQ(sum.backed_bytes, whole.backed_bytes);
+    EXPECT_GE(pieces, 500 * area_units / piece_words_most);
+}
+
+// A block that a walk was visiting is freed, and another one is allocated there.
+TEST_F(HeapTest, a_walk_continues_where_a_long_block_was) {
+    make(200);
+    const Offset block = heap_->allocate(cache_, 150 * area_bytes);
+    const Control<>& control = heap_->control();
+    HeapPlace place;
+    (void)usage_of_piece(control, place);
+    ASSERT_EQ(place.head, block >> unit_shift);
+    ASSERT_EQ(heap_->free(cache_, block), Freed::done);
+    const auto expect_nothing = [&] {
+        for (HeapPlace rest = place; rest.unit < control.shape().units();) {
+            const UnitFinding finding = finding_in_piece(control, rest);
+            EXPECT_EQ(finding.unit, HeapPlace::no_head) << finding.what;
+        }
+    };
+    expect_nothing();
+    ASSERT_EQ(heap_->allocate(cache_, 10 * area_bytes), block);
+    ASSERT_NE(heap_->allocate(cache_, 180 * area_bytes), no_block);
+    expect_nothing();
+}
+
+TEST_F(HeapTest, any_place_is_one_where_a_walk_continues) {
+    make(8);
+    for (int i = 0; i < 100; ++i) ASSERT_NE(heap_->allocate(cache_, 20'000), no_block);
+    const Control<>& control = heap_->control();
+    for (const std::uint32_t head : {0U, 5U, control.shape().units(), ~0U, ~0U - 1}) {
+        for (const std::uint32_t unit : {0U, 5U, 511U, control.shape().units(), ~0U}) {
+            HeapPlace place{unit, head};
+            (void)usage_of_piece(control, place);
+            EXPECT_GE(place.unit, std::min(unit, control.shape().units()));
+        }
+    }
+}
+
+TEST_F(HeapTest, the_memory_of_freed_blocks_is_given_back_later) {
+    make(100);
+    heap_->give_back_later();
+    const Offset one = heap_->allocate(cache_, 30 * area_bytes);
+    const Offset other = heap_->allocate(cache_, 40 * area_bytes);
+    ASSERT_NE(other, no_block);
+    EXPECT_FALSE(heap_->has_to_give_back());
+    ASSERT_EQ(heap_->free(cache_, one), Freed::done);
+    ASSERT_EQ(heap_->free(cache_, other), Freed::done);
+    EXPECT_EQ(given_back_, 0U);
+    EXPECT_EQ(usage().unit_bytes, 0U) << "their units are free at once";
+    std::uint64_t before = 0;
+    while (heap_->has_to_give_back()) {
+        heap_->idle_memory().give_back_one(cache_, 0);
+        ASSERT_EQ(given_back_, before + area_bytes);
+        before = given_back_;
+    }
+    EXPECT_EQ(usage().backed_bytes, 70 * area_bytes - given_back_);
+    EXPECT_GE(given_back_, 60 * area_bytes);
+    heap_->idle_memory().give_back_one(cache_, 0);
+    EXPECT_EQ(given_back_, before) << "what is kept stays";
+    EXPECT_NE(heap_->allocate(cache_, 100 * area_bytes), no_block);
+}
+
+TEST_F(HeapTest, no_memory_is_given_back_while_a_thread_looks_for_room) {
+    make(100);
+    heap_->give_back_later();
+    const Offset block = heap_->allocate(cache_, 90 * area_bytes);
+    ASSERT_EQ(heap_->free(cache_, block), Freed::done);
+    EXPECT_TRUE(heap_->idle_memory().hold(500));
+    heap_->idle_memory().give_back_one(cache_, 499);
+    EXPECT_EQ(given_back_, 0U);
+    heap_->idle_memory().give_back_one(cache_, 500);
+    EXPECT_EQ(given_back_, area_bytes);
+    heap_->control().is_giving_back().store(
+        1, std::memory_order_relaxed);  // a call gives an area back
+    EXPECT_FALSE(heap_->idle_memory().hold(600));
+    EXPECT_TRUE(heap_->idle_memory().is_giving_back());
+}
+
+// The test leaves the count of processes that were killed while they counted idle areas.
+TEST_F(HeapTest, a_wrong_count_of_idle_areas_is_corrected) {
+    make(100);
+    heap_->give_back_later();
+    heap_->control().idle_areas().store(50, std::memory_order_relaxed);
+    ASSERT_TRUE(heap_->has_to_give_back());
+    heap_->idle_memory().give_back_one(cache_, 0);
+    EXPECT_FALSE(heap_->has_to_give_back());
+    EXPECT_EQ(given_back_, 0U);
 }
 
 }  // namespace

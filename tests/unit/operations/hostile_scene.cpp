@@ -134,12 +134,12 @@ std::vector<Request> HostileScene::valid_requests() const {
         {number_of<AllocateBlocks>,
          bytes_of(ToAllocate(), std::uint64_t{100}, std::uint64_t{70'000})},
         {number_of<FreeBlocks>, bytes_of(ToFree(), held.blocks[0])},
-        {number_of<ReclaimFreed>, {}},
+        {number_of<GiveBackIdle>, {}},
         {number_of<MeasureBlock>, bytes_of(held.blocks[1])},
         {number_of<ClearBlock>, bytes_of(ToClear{held.blocks[1], 8, 100})},
-        {number_of<MeasureHeap>, {}},
+        {number_of<MeasureHeap>, bytes_of(heap::HeapPlace())},
         {number_of<EstimateFill>, {}},
-        {number_of<CheckHeap>, {}},
+        {number_of<CheckHeap>, bytes_of(heap::HeapPlace())},
         {number_of<LendBlock>, bytes_of(ToLend{500, 0})},
         {number_of<TakeBackBlock>, bytes_of(held.lent)},
         {number_of<FreeBlocks>, bytes_of(ToFree{BlockOwner::separate, 0}, held.separate)},
@@ -437,13 +437,19 @@ void HostileScene::expect_list_sound(std::uint64_t list, std::uint32_t process) 
 // part of a container.
 void HostileScene::expect_allocated(std::uint64_t container) {
     ask(target, number_of<FreeBlocks>, bytes_of(ToFree{BlockOwner::separate, 0}, container));
-    EXPECT_EQ(result_.at(sizeof(LeftToReclaim)), static_cast<std::byte>(heap::Freed::of_container));
+    EXPECT_EQ(result_.at(0), static_cast<std::byte>(heap::Freed::of_container));
 }
 
 void HostileScene::expect_sound() {
     for (const std::uint32_t process : {target, bystander}) {
-        ask(process, number_of<CheckHeap>, {});
-        EXPECT_EQ(std::string(reinterpret_cast<const char*>(result_.data()), result_.size()), "");
+        CheckedPiece piece;
+        while (piece.is_end == 0) {
+            ask(process, number_of<CheckHeap>, bytes_of(piece.next));
+            ASSERT_GE(result_.size(), sizeof piece);
+            std::memcpy(&piece, result_.data(), sizeof piece);
+            const std::span found = std::span(result_).subspan(sizeof piece);
+            EXPECT_EQ(std::string(reinterpret_cast<const char*>(found.data()), found.size()), "");
+        }
     }
     for (const std::uint64_t list : target_content_.lists) expect_list_sound(list, target);
     for (const SequenceName& name : {target_content_.vector, target_content_.deque}) {
