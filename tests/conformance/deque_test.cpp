@@ -11,28 +11,14 @@
 
 #include <acp.h>
 
+#include "support/heap_ranks.hpp"
 #include "support/random.hpp"
-#include "support/ranked.hpp"
 
 namespace acp::test {
 namespace {
 
-class DequeTest : public RankedTest {
+class DequeTest : public HeapRankedTest {
 protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(120);
-    }
-
-    void TearDown() override {
-        sync_ranks();
-        EXPECT_EQ(acp_heap_check(rank_), 0) << acp_error_message();
-        acp_heap_stat_t stat{};
-        EXPECT_EQ(acp_heap_stat(rank_, &stat), 0) << acp_error_message();
-        EXPECT_EQ(stat.blocks, 0U) << "a test left blocks";
-        RankedTest::TearDown();
-    }
-
     static std::string content(acp_deque_t deque) {
         std::string read(acp_size_deque(deque) + 1, '\0');
         const std::int64_t count = acp_read_deque(deque, 0, read.data(), read.size());

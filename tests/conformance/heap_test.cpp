@@ -12,26 +12,14 @@
 
 #include <acp.h>
 
+#include "support/heap_ranks.hpp"
 #include "support/random.hpp"
-#include "support/ranked.hpp"
 
 namespace acp::test {
 namespace {
 
-class HeapTest : public RankedTest {
+class HeapTest : public HeapRankedTest {
 protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(120);
-    }
-
-    void TearDown() override {
-        sync_ranks();
-        EXPECT_EQ(acp_heap_check(rank_), 0) << acp_error_message();
-        EXPECT_EQ(stat(rank_).blocks, 0U) << "a test left blocks";
-        RankedTest::TearDown();
-    }
-
     static acp_heap_stat_t stat(int rank) {
         acp_heap_stat_t told{};
         EXPECT_EQ(acp_heap_stat(rank, &told), 0) << acp_error_message();

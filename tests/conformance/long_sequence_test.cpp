@@ -12,8 +12,8 @@
 
 #include <acp.h>
 
+#include "support/heap_ranks.hpp"
 #include "support/random.hpp"
-#include "support/ranked.hpp"
 
 namespace acp::test {
 namespace {
@@ -50,25 +50,15 @@ struct Sum {
     }
 };
 
-class LongSequenceTest : public RankedTest {
+class LongSequenceTest : public HeapRankedTest {
 protected:
     void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(120);
+        HeapRankedTest::SetUp();
         const char* const given = std::getenv("ACP_TEST_SEED");
         const std::uint64_t own =
             given != nullptr ? std::strtoull(given, nullptr, 0) : fresh_seed();
         seed_ = exchange(own)[0];
         if (rank_ == 0) std::printf("ACP_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed_));
-    }
-
-    void TearDown() override {
-        sync_ranks();
-        EXPECT_EQ(acp_heap_check(rank_), 0) << acp_error_message();
-        acp_heap_stat_t stat{};
-        EXPECT_EQ(acp_heap_stat(rank_, &stat), 0) << acp_error_message();
-        EXPECT_EQ(stat.blocks, 0U) << "a test left blocks";
-        RankedTest::TearDown();
     }
 
     [[nodiscard]] Random random() const {

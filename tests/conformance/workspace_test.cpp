@@ -8,22 +8,14 @@
 
 #include <acp.h>
 
+#include "support/heap_ranks.hpp"
 #include "support/random.hpp"
-#include "support/ranked.hpp"
 
 namespace acp::test {
 namespace {
 
-class WorkspaceTest : public RankedTest {
+class WorkspaceTest : public HeapRankedTest {
 protected:
-    void TearDown() override {
-        sync_ranks();
-        acp_heap_stat_t stat{};
-        EXPECT_EQ(acp_heap_stat(rank_, &stat), 0) << acp_error_message();
-        EXPECT_EQ(stat.blocks, 0U) << "a test left blocks";
-        RankedTest::TearDown();
-    }
-
     static std::size_t bytes_of(int rank) {
         acp_heap_stat_t stat{};
         EXPECT_EQ(acp_heap_stat(rank, &stat), 0) << acp_error_message();
