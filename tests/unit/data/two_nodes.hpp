@@ -168,12 +168,7 @@ private:
         auto made = node::Segment::create(shape, claims::library_claims());
         EXPECT_TRUE(made.is_ok()) << made.failure().message();
         const node::Segment& segment = segments_[node] = std::move(made).value();
-        for (std::uint32_t other = 0; other < 2; ++other) {
-            node::NodeAddress address;
-            address.family = 4;
-            address.ip = {10, 0, 0, static_cast<std::uint8_t>(other)};
-            EXPECT_TRUE(node::NodeTable(segment).set(other, other * each, {&address, 1}).is_ok());
-        }
+        gma::test::name_nodes(segment, each);
         events_.push_back(std::move(os::Event::create()).value());
         ports_.emplace_back(segment);
         ports_[node].open(events_[node].fd());
@@ -185,20 +180,10 @@ private:
 
     // Takes and runs the commands in the rings; returns how many there were.
     std::uint32_t serve() {
-        std::uint32_t taken = 0;
-        for (std::uint32_t node = 0; node < 2; ++node) {
-            const auto take = [&](std::uint32_t slot, std::uint64_t token,
-                                  const memory::Command& command) {
-                remote::Ended ended =
-                    command.is_invoke() ? invoke(node, slot, command) : run(command);
-                ended.token = token;
-                rings_[node]->complete(slot, ended);
-                return true;
-            };
-            taken += rings_[node]->take(take, 1000);
-            rings_[node]->flush();
-        }
-        return taken;
+        return gma::test::answer_all(
+            rings_, [this](std::uint32_t node, std::uint32_t slot, const memory::Command& command) {
+                return command.is_invoke() ? invoke(node, slot, command) : run(command);
+            });
     }
 
     // All memory of both nodes is mapped in this process.
@@ -218,22 +203,10 @@ private:
             if (process < procs && is_lost_[process / each].load())
                 return {.code = base::Code::peer, .process = process};
         }
-        char* const target = place(command.target_or_word(), command.bytes);
-        char* const source = place(command.source, command.bytes);
-        if (target == nullptr || source == nullptr) {
-            const memory::GlobalAddress bad = target == nullptr ? command.target : command.source;
-            return {.code = base::Code::address,
-                    .blamed = target == nullptr ? memory::BlamedAddress::target
-                                                : memory::BlamedAddress::source,
-                    .process = static_cast<std::uint32_t>(layout_.process(bad))};
-        }
-        if (command.is_copy()) {
-            local::move_bytes(target, source, command.bytes);
-        } else {
-            const std::uint64_t old = local::apply(command, source);
-            if (command.has_target()) local::store_old(target, old, command.width);
-        }
-        return {};
+        return gma::test::run_command(layout_, command,
+                                      [this](memory::GlobalAddress address, std::uint64_t bytes) {
+                                          return place(address, bytes);
+                                      });
     }
 
     remote::Ended invoke(std::uint32_t from, std::uint32_t slot, const memory::Command& command) {
@@ -257,13 +230,8 @@ private:
         } else {
             run();
         }
-        if (answer.code != base::Code::ok) {
-            return {
-                .code = answer.code, .blamed = memory::BlamedAddress::source, .process = process};
-        }
-        const auto place = static_cast<std::uint32_t>(command.source);
-        rings_[from]->put_result(slot, place, std::span(answer.result).first(answer.bytes));
-        return {.place = place, .result_bytes = answer.bytes};
+        return gma::test::answer_invoke(*rings_[from], slot, command, answer.code,
+                                        std::span(answer.result).first(answer.bytes));
     }
 
     [[nodiscard]] Interception interception_of(std::uint32_t operation) {

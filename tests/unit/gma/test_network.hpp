@@ -10,6 +10,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,6 +34,17 @@ inline constexpr std::uint64_t starter_bytes = 64 * 1024;
 inline constexpr std::uint32_t procs_per_node = 2;
 inline constexpr std::uint32_t procs = 2 * procs_per_node;
 
+// Gives both nodes of a job an address.
+//   each  the number of ranks of a node
+inline void name_nodes(const node::Segment& segment, std::uint32_t each) {
+    for (std::uint32_t node = 0; node < 2; ++node) {
+        node::NodeAddress address;
+        address.family = 4;
+        address.ip = {10, 0, 0, static_cast<std::uint8_t>(node)};
+        EXPECT_TRUE(node::NodeTable(segment).set(node, node * each, {&address, 1}).is_ok());
+    }
+}
+
 inline node::Segment make_node_of_two(std::uint32_t node,
                                       base::IntraNode intranode = base::IntraNode::automatic,
                                       base::MailboxKind mailbox = base::MailboxKind::mpsc) {
@@ -48,15 +60,66 @@ inline node::Segment make_node_of_two(std::uint32_t node,
     shape.mailbox_kind = static_cast<std::uint32_t>(mailbox);
     auto made = node::Segment::create(shape, claims::library_claims());
     EXPECT_TRUE(made.is_ok()) << made.failure().message();
-    for (std::uint32_t other = 0; other < 2; ++other) {
-        node::NodeAddress address;
-        address.family = 4;
-        address.ip = {10, 0, 0, static_cast<std::uint8_t>(other)};
-        EXPECT_TRUE(node::NodeTable(made.value())
-                        .set(other, other * procs_per_node, {&address, 1})
-                        .is_ok());
-    }
+    name_nodes(made.value(), procs_per_node);
     return std::move(made).value();
+}
+
+// Takes and answers the commands in the rings of both nodes. Returns how many there were.
+//   answer(node, slot, command)  returns a remote::Ended
+template <typename Rings, typename Answer>
+std::uint32_t answer_all(Rings& rings, const Answer& answer) {
+    std::uint32_t taken = 0;
+    for (std::uint32_t node = 0; node < 2; ++node) {
+        const auto take = [&](std::uint32_t slot, std::uint64_t token, const Command& command) {
+            remote::Ended ended = answer(node, slot, command);
+            ended.token = token;
+            rings[node]->complete(slot, ended);
+            return true;
+        };
+        taken += rings[node]->take(take, 1000);
+        rings[node]->flush();
+    }
+    return taken;
+}
+
+// Runs a copy or an atomic on memory of both nodes.
+//   find(address, bytes)  its pointer in this process; nullptr: there is no such memory
+template <typename Find>
+remote::Ended run_command(const memory::GaLayout& layout,
+                          const Command& command,
+                          const Find& find) {
+    char* const target = find(command.target_or_word(), command.bytes);
+    char* const source = find(command.source, command.bytes);
+    if (target == nullptr || source == nullptr) {
+        const GlobalAddress bad = target == nullptr ? command.target : command.source;
+        return {.code = base::Code::address,
+                .blamed = target == nullptr ? memory::BlamedAddress::target
+                                            : memory::BlamedAddress::source,
+                .process = static_cast<std::uint32_t>(layout.process(bad))};
+    }
+    if (command.is_copy()) {
+        local::move_bytes(target, source, command.bytes);
+    } else {
+        const std::uint64_t old = local::apply(command, source);
+        if (command.has_target()) local::store_old(target, old, command.width);
+    }
+    return {};
+}
+
+// Completes an operation, whose result goes into the caller's ring.
+inline remote::Ended answer_invoke(remote::GatewayRings& rings,
+                                   std::uint32_t slot,
+                                   const Command& command,
+                                   base::Code code,
+                                   std::span<const std::byte> result) {
+    if (code != base::Code::ok) {
+        return {.code = code,
+                .blamed = memory::BlamedAddress::source,
+                .process = static_cast<std::uint32_t>(command.target)};
+    }
+    const auto place = static_cast<std::uint32_t>(command.source);
+    rings.put_result(slot, place, result);
+    return {.place = place, .result_bytes = static_cast<std::uint32_t>(result.size())};
 }
 
 // The gateways of both nodes.
@@ -104,20 +167,10 @@ public:
 
     // Takes and runs the commands in the rings. Called by the test while the thread does not run.
     std::uint32_t poll() {
-        std::uint32_t taken = 0;
-        for (std::uint32_t node = 0; node < 2; ++node) {
-            taken += rings_[node]->take(
-                [&](std::uint32_t slot, std::uint64_t token, const Command& command) {
-                    remote::Ended ended =
-                        command.is_invoke() ? invoke(node, slot, command) : run(command);
-                    ended.token = token;
-                    rings_[node]->complete(slot, ended);
-                    return true;
-                },
-                1000);
-            rings_[node]->flush();
-        }
-        return taken;
+        return answer_all(
+            rings_, [this](std::uint32_t node, std::uint32_t slot, const Command& command) {
+                return command.is_invoke() ? invoke(node, slot, command) : run(command);
+            });
     }
 
     [[nodiscard]] const node::Segment& segment(std::uint32_t node) const { return segments_[node]; }
@@ -139,22 +192,9 @@ private:
     }
 
     [[nodiscard]] remote::Ended run(const Command& command) const {
-        char* target = place(command.target_or_word(), command.bytes);
-        char* source = place(command.source, command.bytes);
-        if (target == nullptr || source == nullptr) {
-            const GlobalAddress bad = target == nullptr ? command.target : command.source;
-            return {.code = base::Code::address,
-                    .blamed = target == nullptr ? memory::BlamedAddress::target
-                                                : memory::BlamedAddress::source,
-                    .process = static_cast<std::uint32_t>(layout_.process(bad))};
-        }
-        if (command.is_copy()) {
-            local::move_bytes(target, source, command.bytes);
-        } else {
-            const std::uint64_t old = local::apply(command, source);
-            if (command.has_target()) local::store_old(target, old, command.width);
-        }
-        return {};
+        return run_command(layout_, command, [this](GlobalAddress address, std::uint64_t bytes) {
+            return place(address, bytes);
+        });
     }
 
     // An operation on memory of the second node.
@@ -169,12 +209,8 @@ private:
             ran = local::run_operation(*operation, context,
                                        rings_[node]->arguments_of(slot, command), result);
         }
-        if (ran.code != base::Code::ok) {
-            return {.code = ran.code, .blamed = memory::BlamedAddress::source, .process = process};
-        }
-        const auto place = static_cast<std::uint32_t>(command.source);
-        rings_[node]->put_result(slot, place, std::span(result).first(ran.result_bytes));
-        return {.place = place, .result_bytes = ran.result_bytes};
+        return answer_invoke(*rings_[node], slot, command, ran.code,
+                             std::span(result).first(ran.result_bytes));
     }
 
     const local::OperationTable& operations_;
