@@ -174,8 +174,10 @@ void HashedBatch::receive(std::span<const Aimed> aimed, const BatchMessage& sent
         at += sizeof result;
         const bool has_bytes =
             kind_ == BatchKind::find && result.effect == Effect::done && result.is_whole != 0;
+        const std::size_t bytes = has_bytes ? result.value_bytes : 0;
+        if (sent.told_bytes - at < bytes) return;  // a faulty gateway has cut the answer
         const std::byte* const value = has_bytes ? sent.told.data() + at : nullptr;
-        if (has_bytes) at += result.value_bytes;
+        at += bytes;
         BatchItem& item = *aimed[sent.first + i].item;
         store(item, result, value);
         // A value that fits into no message is fetched alone.
@@ -207,8 +209,9 @@ bool HashedBatch::receive_all(std::span<const Aimed> aimed, const std::deque<Bat
     bool goes_on = false;
     for (const BatchMessage& sent : all) {
         receive(aimed, sent);
-        const bool is_any_told = sent.count != 0 && sent.told_bytes != 0;
-        goes_on = goes_on || (is_any_told && !aimed[sent.first + sent.count - 1].item->is_done);
+        // Otherwise an answer without a whole result would be asked for again without end.
+        const bool is_any_done = sent.count != 0 && aimed[sent.first].item->is_done;
+        goes_on = goes_on || (is_any_done && !aimed[sent.first + sent.count - 1].item->is_done);
     }
     return goes_on;
 }
