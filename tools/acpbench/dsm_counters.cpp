@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters under a lock. Only barriers move the bytes of shared pages between nodes: under the lock
-// a rank gets the counter from the page's home, and puts it back there before it releases the lock.
+// Counters under a lock. If they are bound to it, their bytes travel with the lock, and a rank
+// increments them by plain stores. Otherwise only barriers move the bytes of shared pages between
+// nodes: a rank that holds the lock gets the counter from the page's home, and puts it back there
+// before it releases the lock.
 #include <array>
 
 #include "os/clock.hpp"
@@ -15,8 +17,9 @@ constexpr std::size_t counter_count = 16;
 
 class CountersProgram final : public DsmProgram {
 public:
-    explicit CountersProgram(const ProgramPlace& place)
+    CountersProgram(const ProgramPlace& place, bool is_bound)
         : place_(place),
+          is_bound_(is_bound),
           steps_(place.is_quick ? 50 : 1000),
           counters_(counter_count, ACP_HOME_RANK, 0) {
         acp_lock_t lock = {ACP_GA_NULL};
@@ -26,19 +29,30 @@ public:
         }
         must(acp_broadcast_team(acp_world_team(), &lock, sizeof lock, 0) == 0);
         lock_ = lock;
+        if (is_bound_) must(acp_bind_dsm(lock_, counters_.data(), counters_.bytes()) == 0);
     }
 
     ~CountersProgram() override {
+        if (is_bound_) must(acp_bind_dsm(lock_, counters_.data(), 0) == 0);
         if (place_.rank == 0) must(acp_free_lock(lock_) == 0);
     }
 
     void prepare() override {
-        for (std::size_t i = 0; place_.rank == 0 && i < counter_count; ++i) counters_[i] = 0;
+        if (place_.rank == 0) {
+            must(acp_lock(lock_) == 0);
+            for (std::size_t i = 0; i < counter_count; ++i) counters_[i] = 0;
+            must(acp_unlock(lock_) == 0);
+        }
         program_barrier();
     }
 
     void run() override {
-        for (std::uint64_t step = 0; step < steps_; ++step) {
+        for (std::uint64_t step = 0; is_bound_ && step < steps_; ++step) {
+            must(acp_lock(lock_) == 0);
+            ++counters_[counter_at(place_.own(), step)];
+            must(acp_unlock(lock_) == 0);
+        }
+        for (std::uint64_t step = 0; !is_bound_ && step < steps_; ++step) {
             const acp_ga_t counter = acp_query_ga_dsm(&counters_[counter_at(place_.own(), step)]);
             must(counter != ACP_GA_NULL);
             must(acp_lock(lock_) == 0);
@@ -78,6 +92,7 @@ private:
     }
 
     ProgramPlace place_;
+    bool is_bound_;
     std::uint64_t steps_;
     SharedArray<std::uint64_t> counters_;
     acp_lock_t lock_{ACP_GA_NULL};
@@ -87,7 +102,11 @@ private:
 }  // namespace
 
 std::unique_ptr<DsmProgram> make_counters(const ProgramPlace& place) {
-    return std::make_unique<CountersProgram>(place);
+    return std::make_unique<CountersProgram>(place, false);
+}
+
+std::unique_ptr<DsmProgram> make_bound_counters(const ProgramPlace& place) {
+    return std::make_unique<CountersProgram>(place, true);
 }
 
 }  // namespace acp::bench

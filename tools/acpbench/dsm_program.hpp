@@ -104,6 +104,7 @@ using ProgramMaker = std::unique_ptr<DsmProgram> (*)(const ProgramPlace& place);
 // of two ranks has both as writers; with two OpenMP threads in each rank; and by hand with acp_put.
 std::unique_ptr<DsmProgram> make_sor_aligned(const ProgramPlace& place);
 std::unique_ptr<DsmProgram> make_sor_unaligned(const ProgramPlace& place);
+std::unique_ptr<DsmProgram> make_sor_hinted(const ProgramPlace& place);
 std::unique_ptr<DsmProgram> make_sor_threaded(const ProgramPlace& place);
 std::unique_ptr<DsmProgram> make_sor_by_hand(const ProgramPlace& place);
 
@@ -132,5 +133,7 @@ std::unique_ptr<DsmProgram> make_sort(const ProgramPlace& place);
 // Counters in one shared page that all ranks increment, each increment under a lock, by acp_get and
 // acp_put.
 std::unique_ptr<DsmProgram> make_counters(const ProgramPlace& place);
+// The same with the counters bound to the lock (acp_bind_dsm).
+std::unique_ptr<DsmProgram> make_bound_counters(const ProgramPlace& place);
 
 }  // namespace acp::bench

@@ -45,6 +45,7 @@ struct ProgramGroup {
 constexpr ProgramVariant sor_variants[] = {
     {"SOR, aligned rows", make_sor_aligned},
     {"SOR, border page of two writers", make_sor_unaligned, false, 1.05},
+    {"SOR, border page, flush hints", make_sor_hinted},
     {"SOR, OpenMP", make_sor_threaded, true},
     {"SOR, puts by hand", make_sor_by_hand}};
 constexpr ProgramVariant jacobi_variants[] = {{"Jacobi 3-D", make_jacobi_3d}};
@@ -58,7 +59,8 @@ constexpr ProgramVariant matrix_variants[] = {
     {"matrix product, gets by hand", make_matrix_by_hand}};
 constexpr ProgramVariant join_variants[] = {{"hash join", make_hash_join}};
 constexpr ProgramVariant sort_variants[] = {{"sort by samples", make_sort}};
-constexpr ProgramVariant counter_variants[] = {{"counters under a lock", make_counters}};
+constexpr ProgramVariant counter_variants[] = {{"counters under a lock", make_counters},
+                                               {"counters bound to a lock", make_bound_counters}};
 
 constexpr ProgramGroup program_groups[] = {{sor_variants, "SOR, puts by hand"},
                                            {jacobi_variants},

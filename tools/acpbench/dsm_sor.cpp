@@ -53,10 +53,11 @@ private:
 
 class SorProgram final : public DsmProgram {
 public:
-    SorProgram(const ProgramPlace& place, const SorShape& shape, int threads)
+    SorProgram(const ProgramPlace& place, const SorShape& shape, int threads, bool has_hints)
         : place_(place),
           shape_(shape),
           threads_(threads),
+          has_hints_(has_hints),
           rows_(rows_of_rank(shape.width, shape.height, place.rank, place.ranks)),
           grid_(shape.height * shape.width),
           alone_(shape) {}
@@ -73,6 +74,10 @@ public:
 
     void run() override {
         for (int step = 0; step < shape_.steps; ++step) {
+            if (has_hints_) {
+                run_with_hints(step);
+                continue;
+            }
             by_threads(rows_.first, rows_.last, threads_, [&](std::size_t first, std::size_t last) {
                 sor_loops(grid_.data(), grid_.data(), rows_.part(first, last), step);
             });
@@ -89,9 +94,25 @@ public:
     }
 
 private:
+    // The outer rows first: they travel to their homes while the rank computes the others.
+    void run_with_hints(int step) {
+        double* const values = grid_.data();
+        const auto compute = [&](std::size_t first, std::size_t last) {
+            if (first < last) sor_loops(values, values, rows_.part(first, last), step);
+        };
+        compute(rows_.first, rows_.first + 1);
+        if (rows_.count() > 1) compute(rows_.last - 1, rows_.last);
+        for (const std::size_t row : {rows_.first, rows_.last - 1}) {
+            must(acp_flush_dsm(values + row * shape_.width, shape_.width * sizeof(double)) == 0);
+        }
+        compute(rows_.first + 1, rows_.last - 1);
+        program_barrier();
+    }
+
     ProgramPlace place_;
     SorShape shape_;
     int threads_;
+    bool has_hints_;
     GridRows rows_;
     SharedArray<double> grid_;
     SorAlone alone_;
@@ -128,15 +149,19 @@ private:
 }  // namespace
 
 std::unique_ptr<DsmProgram> make_sor_aligned(const ProgramPlace& place) {
-    return std::make_unique<SorProgram>(place, aligned_shape(place), 1);
+    return std::make_unique<SorProgram>(place, aligned_shape(place), 1, false);
 }
 
 std::unique_ptr<DsmProgram> make_sor_unaligned(const ProgramPlace& place) {
-    return std::make_unique<SorProgram>(place, unaligned_shape(place), 1);
+    return std::make_unique<SorProgram>(place, unaligned_shape(place), 1, false);
+}
+
+std::unique_ptr<DsmProgram> make_sor_hinted(const ProgramPlace& place) {
+    return std::make_unique<SorProgram>(place, unaligned_shape(place), 1, true);
 }
 
 std::unique_ptr<DsmProgram> make_sor_threaded(const ProgramPlace& place) {
-    return std::make_unique<SorProgram>(place, aligned_shape(place), 2);
+    return std::make_unique<SorProgram>(place, aligned_shape(place), 2, false);
 }
 
 std::unique_ptr<DsmProgram> make_sor_by_hand(const ProgramPlace& place) {

@@ -24,6 +24,7 @@ struct DrawnWay {
 constexpr DrawnWay drawn_ways[] = {{"shared pages", "by faults", "c0"},
                                    {"shared pages, learned", "learned", "c5"},
                                    {"shared pages, prefetched", "prefetched", "c4"},
+                                   {"shared pages, flush hints", "flush hints", "c6"},
                                    {"puts by hand", "puts by hand", "c7"},
                                    {"without communication", "no communication", "yard"}};
 

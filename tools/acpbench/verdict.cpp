@@ -167,6 +167,7 @@ std::optional<Target> laplace_target_of(const Row& row) {
     const double share = extra_of(row, "of_by_hand");
     if (row.name == "shared pages") return Target{"0.5 of by hand", share >= 0.5};
     if (row.name == "shared pages, learned") return Target{"0.9 of by hand", share >= 0.9};
+    if (row.name == "shared pages, flush hints") return Target{"0.95 of by hand", share >= 0.95};
     return {};
 }
 
