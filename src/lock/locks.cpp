@@ -50,6 +50,7 @@ LockTaken taken_of(const LockReply& reply) noexcept {
 
 // A thread in the queue of a lock.
 struct Locks::Waiting {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): see came
     Waiting(const LockCall& taker,
             BorrowedGrantWord& word,
             bool is_lock_here,

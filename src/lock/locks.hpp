@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How threads take locks, wait for them and release them (acp_lock(3)): each step is one typed
 // operation on the lock (operations/lock_operations.hpp), run by the calling thread on its own
-// node, in one round trip on another one. A waiter on the lock's node polls the lock, and sleeps on
-// the bell of its process; a waiter of another node sleeps until the thread that releases the lock
-// sets its grant word, in its own heap, and asks the lock's node only after a death, and every 2 s.
-// So a waiter loses nothing if the thread dies or stops that gave it the lock. Bytes may be bound to
-// a lock: they come with it, in the same answer or in the notification, and go with its release.
-// One object per epoch. Any thread.
+// node, in one round trip on another one. A waiter on the lock's node polls the lock, and sleeps until
+// an operation on the lock wakes its process; a waiter of another node sleeps until the thread that
+// releases the lock writes the waiter's grant word, which lies in the waiter's heap. It polls the lock
+// after the death of a process, and otherwise every 2 s, so it gets the lock too if the thread that
+// released it dies or stops before it has written the grant word. Bytes may be bound to a lock: they
+// come with it, in the same answer or in the notification, and go with its release.
+// One object from acp_init, or acp_reset, to the next acp_reset or acp_finalize. Any thread.
 // Reasons: ADR 0041. Tests: tests/unit/lock, tests/lock.
 #pragma once
 
@@ -29,24 +30,25 @@ using memory::GlobalAddress;
 
 // How taking a lock ended.
 struct LockTaken {
-    bool has_lock = false;  // false: another thread held it for all of the time
-    bool has_died = false;  // the holder before died and had not released it
+    bool has_lock = false;  // false: the time was over before the thread's turn
+    bool has_died = false;  // the previous holder died and had not released it
 };
 
-// Room for the bytes that are bound to a lock, as many as are bound; empty if the caller knows of none.
+// Room for the bytes that are bound to a lock: exactly as long as they are; empty for a lock without.
 using BoundRoom = std::span<std::byte>;
 using BoundBytes = std::span<const std::byte>;
 
-// Called once, by a thread that has waited for 2 s, with the time and "rank 1 releases lock 0x.. of
-// rank 0".
+// Called at most once in a take(), by the thread that has waited for 2 s, with the time and "rank 1
+// releases lock 0x.. of rank 0".
 using LongWait = std::function<void(std::int64_t waited_ns, const std::string& until)>;
 
 // Whether bytes are bound to a lock.
 enum class LockKind : std::uint8_t { plain, bound };
 
-// Runs change(head) on a lock of a kind that the calling thread reaches by loads and stores. False: it
-// has not changed the lock, and the caller takes the long way. Calls no function but change.
-//   line  of the calling thread, free
+// Calls change(head) if the calling thread reaches the lock by loads and stores, and the lock is alive
+// and of the kind; returns its result, which says whether it has changed the lock. After false the
+// caller calls Locks::take() or release(). Inlined as a whole: no call, no mutex.
+//   line  a free hazard line of the calling thread
 template <LockKind kind = LockKind::plain, typename Change>
 [[nodiscard, gnu::always_inline]] inline bool change_at_once(const local::View& view,
                                                              memory::HazardLine& line,
@@ -69,37 +71,41 @@ template <LockKind kind = LockKind::plain, typename Change>
 
 class Locks {
 public:
-    //   both outlive this
+    //   gma, allocator  outlive this
     Locks(gma::Gma& gma, data::Allocator& allocator) noexcept;
 
     // Makes a free lock in the heap of a process (< procs). Errors: memory, unsupported, peer.
     base::Result<GlobalAddress> make(std::uint32_t process);
 
-    // The lock of calls that move entries of a hashed container, made with the first of them.
+    // The lock of calls that move entries of a hashed container; the first such call makes it.
     //   id  of the directory
     // Errors: stale (there is no such container), memory, peer.
     base::Result<GlobalAddress> of_container(GlobalAddress directory, std::uint64_t id);
 
-    // Takes a lock.   timeout_ns  0: does not wait; < 0: waits for ever
-    //   room  gets the bytes that are bound to the lock, as of the last release
-    // Errors: mismatch (not as many bytes are bound), stale (no lock, or freed), address, limit (too many waiters), state (the calling
-    // thread holds it), memory, peer (the lock's node is lost). Then the caller has not the lock.
+    // Takes a lock. After an error the caller does not hold it.
+    //   timeout_ns  0: does not wait; < 0: waits for ever
+    //   room        gets the bytes that are bound to the lock, as of the last release
+    // Errors: mismatch (the room is longer or shorter than the bound bytes), stale (no lock, or freed),
+    // address, limit (too many waiters), state (the calling thread holds it), memory, peer (the
+    // lock's node is lost).
     base::Result<LockTaken> take(GlobalAddress lock,
                                  std::int64_t timeout_ns,
                                  const LongWait& tell_long_wait,
                                  BoundRoom room = {});
 
-    // Releases a lock that the calling thread holds. Errors: stale, address, state (it does not
-    // hold it), peer; argument (not as many bytes are bound).
-    //   bytes  the new ones of a bound lock; without them the old ones stay
+    // Releases a lock that the calling thread holds.
+    //   bytes  the new ones of a lock with bytes; if it is empty, the old ones stay
+    // Errors: stale, address, state (the thread does not hold it), peer; argument (more or fewer bytes
+    // than are bound).
     base::Status release(GlobalAddress lock, BoundBytes bytes = {});
 
     // Frees a lock. Errors: stale, address, state (it is held or awaited), peer.
     base::Status free(GlobalAddress lock);
 
-    // Binds bytes to a lock in place of those that are bound; none if it is empty. While
-    // no thread takes the lock. Errors: stale, address, state (a thread holds it), memory, peer.
-    //   bytes  operations::lock_bytes_max at most
+    // Binds bytes to a lock in place of those that are bound. The caller sees to it that no thread is
+    // in take().
+    //   bytes  operations::lock_bytes_max at most; empty: the lock has none from now on
+    // Errors: stale, address, state (a thread holds it), memory, peer.
     base::Status bind(GlobalAddress lock, BoundBytes bytes);
 
 private:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frees the blocks of tables and lists that were retired (taken out of use), once no participant
-// names them in a hazard word (hazard pointers). Until then they are in a list of the participant
-// that retired them. It is linked through the blocks' own words, so it has no limit and takes no
-// memory; survivors free the list of a dead participant where it is. No thread waits for a stopped
-// one: only the blocks that the stopped one names stay allocated.
-// Sequences retire nothing: a reader copies and then checks that nothing was replaced, and a body
-// that a stopped writer may still write into is given up to that writer
+// names them in a hazard word (hazard pointers). A participant is a thread that has announced itself
+// to the heap. Until they are freed, blocks are in a list of the participant that retired them. The list is
+// linked through the blocks' own words, so it has no limit and takes no memory; survivors free the
+// list of a dead participant where it is. No thread waits for a stopped one: only the blocks that the
+// stopped one names, and those in its own list, stay allocated.
+// Vectors and deques retire nothing: a reader copies and then checks that nothing was replaced, and
+// memory that a stopped writer may still write into stays allocated while that writer lives
 // (sequence/reservation.hpp).
 // Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Tests: tests/unit/table and
 // tests/unit/list, kill_test.cpp, concurrency_test.cpp and the tests of damage.
@@ -23,10 +24,12 @@
 namespace acp::table {
 
 //   View  a thread's view of the containers of one kind in a heap, Ground or list::ListGround:
-//         for_each_named(note) calls note(block) for each block that a participant names or makes,
-//         or 0; may_be_retired(block) is false for a number that only a program can have written,
-//         which overwrote a link; spare_of_retired is the word of a retired block that gets the signature, and the
-//         other one of the first two words links the list
+//         for_each_named(note) calls note(block) for each block that a participant names in a hazard
+//         word or is about to link, and with 0 for a word that names none;
+//         may_be_retired(block) is false for a number that can be no retired block's: the program has
+//         overwritten a link;
+//         spare_of_retired says which of the first two words of a retired block keeps the mark of its
+//         reuse; the other one links the list
 template <template <class> class Atomic, typename View>
 class RetiredBlocks {
 public:
@@ -44,12 +47,12 @@ public:
                                                         offset_of(block))[field];
     }
 
-    // The block that a participant has retired last; the link of the next one leads there.
+    // The block that was retired most recently of those in a participant's list; 0 if it is empty.
     [[nodiscard]] BlockNumber last_of(std::uint32_t owner) const noexcept {
         return view_.participants()[owner].retired.load(std::memory_order_acquire);
     }
 
-    // Adds a block, whose link leads to last_of(owner).
+    // Adds a block, whose link the caller has set to last_of(owner).
     //   owner  the calling thread's participant, or a dead one
     void add(std::uint32_t owner, BlockNumber block, std::uint64_t bytes) const noexcept {
         auto& shown = view_.participants()[owner];
@@ -60,7 +63,7 @@ public:
                                   std::memory_order_relaxed);
     }
 
-    //   batch  blocks that the calling thread retires between two scans
+    //   batch  a scan is due whenever the calling thread's list has a multiple of this many blocks
     [[nodiscard]] bool is_due(std::uint32_t batch) const noexcept {
         const auto& own = view_.participants()[view_.own()];
         return own.retired_count.load(std::memory_order_relaxed) % batch == 0 ||
@@ -76,15 +79,16 @@ public:
         return false;
     }
 
-    // Frees the blocks of a participant that no participant names. false: the kernel refused the
-    // barrier, or there was no memory for the list of named blocks; a later scan frees the blocks.
-    //   owner              the calling thread's participant, or a dead one
+    // Frees those blocks in a participant's list that no participant names. false: the kernel refused
+    // the memory barrier on all processors, or there was no memory for the list of named blocks; a
+    // later scan frees the blocks.
+    //   owner              the calling thread's participant, an idle one, or a dead one
     //   left_bytes(block)  called before an unnamed block is freed. Returns 0, or the bytes of a
     //                      block that stays for a later scan; retired_bytes counts them
     template <typename LeftBytes>
     bool scan(std::uint32_t owner, const LeftBytes& left_bytes) const noexcept {
         // An allocation that finds no room scans for each idle participant. Most have retired
-        // nothing, and the barrier interrupts every processor.
+        // nothing, and the memory barrier below interrupts every processor: they return here.
         if (last_of(owner) == 0) {
             view_.participants()[owner].retired_bytes.store(0, std::memory_order_relaxed);
             return true;

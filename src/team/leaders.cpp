@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The barrier with a meeting of the leaders. Members publish their arrival to the leader of their
-// node; the leaders gather their notices (notice_gather.hpp); each leader then releases its node.
+// node; the leaders exchange their notices (notice_gather.hpp); each leader acts on all of them
+// (LeaderMeeting::settle), then releases its node. Functions return false if the team is broken: its
+// failure state has the reason.
 #include <vector>
 
 #include "team/collectives.hpp"
@@ -50,7 +52,7 @@ private:
     bool exchange(std::span<const NodeStep> steps,
                   char* all,
                   std::span<const std::uint64_t> begins) {
-        std::vector<FarMessage> messages(4 * steps.size());
+        std::vector<FarMessage> messages(4 * steps.size());  // two pieces sent, two received
         auto next = messages.begin();
         for (const NodeStep& step : steps) {
             const bool is_begun =
@@ -86,7 +88,7 @@ private:
 };
 
 bool meet_leaders(Team& team, LeaderMeeting& meeting) {
-    // A head travels in one message with its signature.
+    // The first part of a notice travels in one message with the signature of the call.
     NoticeGather<FarMessage::packed_bytes_max, LeaderGather> gather(team, LeaderGather(team),
                                                                     meeting.bytes_max());
     if (!gather.run(meeting.notice())) return false;
@@ -108,7 +110,7 @@ bool read_arrivals(Team& team, RoundNumber arrival) {
 }  // namespace
 
 bool synchronize_with_leaders(Team& team, LeaderMeeting& meeting) {
-    if (team.members().size() == 1) return meet_leaders(team, meeting);  // it has no board
+    if (team.members().size() == 1) return meet_leaders(team, meeting);  // no shared block
     const RoundNumber arrival = team.begin_round();
     const RoundNumber release = team.begin_round();
     if (team.room(arrival, 0) == nullptr) return false;
