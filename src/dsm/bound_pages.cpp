@@ -61,8 +61,7 @@ bool BoundPages::meet(team::Team& team, std::span<const BoundRange* const> range
         status = Status::worded(outcome, [] {
             return std::string(
                 "a rank could not read the bytes that are bound to a lock, and has the reason in "
-                "its "
-                "own message");
+                "its own message");
         });
     }
     return true;

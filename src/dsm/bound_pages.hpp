@@ -84,6 +84,7 @@ private:
 
     static constexpr std::size_t reads_max = 16;  // requests in flight
 
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the answer of the lock's node fills room
     struct Read {
         const BoundRange* range = nullptr;
         gma::Handle request = gma::handle_null;

@@ -81,16 +81,14 @@ Status start(team::Team& team,
 SharedPages::SharedPages(const SharedPagesTools& tools,
                          team::TeamHandle ranks,
                          Places places,
-                         std::unique_ptr<WindowMemory> memory,
-                         std::unique_ptr<BoundRanges> bound,
-                         std::unique_ptr<RankPages> rank,
+                         Parts parts,
                          std::uint64_t count)
     : tools_(tools),
       ranks_(ranks),
       places_(std::move(places)),
-      memory_(std::move(memory)),
-      bound_(std::move(bound)),
-      rank_(std::move(rank)),
+      memory_(std::move(parts.memory)),
+      bound_(std::move(parts.bound)),
+      rank_(std::move(parts.rank)),
       allocations_(count),
       counters_(page_counters(tools.gma.space().segment(), tools.gma.space().slot())) {
     counters_.pages.store(count, std::memory_order_relaxed);
@@ -113,9 +111,7 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     const WindowPlan plan{count * pages::page_bytes,
                           RankPages::state_bytes(pages::AllocatedPages::window_pages(count)),
                           RankPages::rank_bytes};
-    std::unique_ptr<WindowMemory> memory;
-    auto bound = std::make_unique<BoundRanges>();
-    std::unique_ptr<RankPages> rank;
+    Parts parts;
     Places places;
     Status refusal;
     auto status = tools.teams.run(ranks, {CollectiveCall::init_pages, 0}, [&](team::Team& team) {
@@ -126,8 +122,9 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
             places.first_rank_of.push_back(members.leader(node));
         auto opened = WindowMemory::open(team, tools.allocator, tools.gma.space().segment(), plan);
         if (opened.is_ok()) {
-            memory = std::move(opened).value();
-            if (team.members().nodes() > 1) refusal = start(team, tools, *memory, *bound, rank);
+            parts.memory = std::move(opened).value();
+            if (team.members().nodes() > 1)
+                refusal = start(team, tools, *parts.memory, *parts.bound, parts.rank);
         } else {
             refusal = std::move(opened).failure();
         }
@@ -135,12 +132,11 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     });
     if (status.is_ok()) status = std::move(refusal);
     if (status.is_ok()) {
-        return std::unique_ptr<SharedPages>(new SharedPages(tools, ranks, std::move(places),
-                                                            std::move(memory), std::move(bound),
-                                                            std::move(rank), count));
+        return std::unique_ptr<SharedPages>(
+            new SharedPages(tools, ranks, std::move(places), std::move(parts), count));
     }
-    rank.reset();
-    if (memory != nullptr) memory->free_block();
+    parts.rank.reset();
+    if (parts.memory != nullptr) parts.memory->free_block();
     (void)tools.teams.free(ranks);
     return status;
 }
@@ -151,9 +147,10 @@ Status SharedPages::close() {
         tools_.teams.run(ranks_, {CollectiveCall::finalize_pages, 0}, [this](team::Team& team) {
             if (!team::synchronize(team)) return false;
             // A lock that a thread still holds keeps its record; acp_lock then ignores the record.
-            if (team.members().own() == 0)
+            if (team.members().own() == 0) {
                 bound_->for_each(
                     [this](const BoundRange& range) { (void)tools_.bind_lock(range.lock, {}); });
+            }
             return true;
         });
     if (status.code() == Code::state) return status;  // another thread is in a call

@@ -187,12 +187,16 @@ private:
         std::vector<std::uint32_t> first_rank_of;  // the lowest rank of a node
     };
 
+    struct Parts {
+        std::unique_ptr<WindowMemory> memory;
+        std::unique_ptr<BoundRanges> bound = std::make_unique<BoundRanges>();
+        std::unique_ptr<RankPages> rank;  // nullptr on one node, where the window is plain memory
+    };
+
     SharedPages(const SharedPagesTools& tools,
                 team::TeamHandle ranks,
                 Places places,
-                std::unique_ptr<WindowMemory> memory,
-                std::unique_ptr<BoundRanges> bound,
-                std::unique_ptr<RankPages> rank,
+                Parts parts,
                 std::uint64_t count);
 
     base::Result<char*> allocate(const team::Signature& call,
@@ -217,7 +221,7 @@ private:
     Places places_;
     std::unique_ptr<WindowMemory> memory_;
     std::unique_ptr<BoundRanges> bound_;
-    std::unique_ptr<RankPages> rank_;  // nullptr on one node, where the window is plain memory
+    std::unique_ptr<RankPages> rank_;
     // On one node. nullptr: the kernel refused the handler, and children of fork() end without a
     // sentence.
     std::unique_ptr<ChildTouchWatch> child_touches_;
