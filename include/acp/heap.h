@@ -79,7 +79,7 @@ typedef struct {
     /* The number of allocated blocks. */
     size_t blocks;
     /* An upper bound of the memory that the heap has from the system. The heap gives freed memory
-     * back by whole MiB. */
+     * back by whole MiB: after calls from another node a MiB at a time, until some time later. */
     size_t memory;
 } acp_heap_stat_t;
 

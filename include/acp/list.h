@@ -117,7 +117,8 @@ ACP_API int acp_assign_list(acp_list_t list1, acp_list_t list2);
 ACP_API int acp_assign_range_list(acp_list_t list, acp_list_it_t start, acp_list_it_t end);
 
 /* Moves an element, or the elements from `start` up to `end`, before `it`, in the same or another
- * list. Within a list iterators stay valid. Returns 0, or -1: ACP_ERR_ARGUMENT when `it` is in the
+ * list. Within a list iterators stay valid. acp_splice_list of an element before itself changes
+ * nothing. Returns 0, or -1: acp_splice_range_list with ACP_ERR_ARGUMENT when `it` is in the
  * range. */
 ACP_API int acp_splice_list(acp_list_it_t it, acp_list_it_t element);
 ACP_API int acp_splice_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end);

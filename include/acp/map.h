@@ -82,10 +82,11 @@ ACP_API int acp_fetch_add_map(
 ACP_API int acp_compare_exchange_map(
     acp_map_t map, const void* key, size_t key_size, uint64_t* expected, uint64_t desired);
 
-/* Replaces the value of entry->key by `desired` if it equals entry->value byte for byte. A loop of
- * acp_retrieve_map and acp_replace_map makes any update atomic. Returns 1: replaced; 0: the value
- * differs; ACP_NONE: there is no entry; -1: failure, ACP_ERR_LIMIT when entry->value has more than
- * 968 bytes. */
+/* Replaces the value of entry->key by `desired` if it equals entry->value byte for byte. A value of
+ * 8 bytes is replaced by 8 bytes alone. A loop of acp_retrieve_map and acp_replace_map makes any
+ * update atomic. Returns 1: replaced; 0: the value differs; ACP_NONE: there is no entry; -1:
+ * failure, ACP_ERR_LIMIT when entry->value has more than 968 bytes, ACP_ERR_ARGUMENT when it has 8
+ * and desired_size is not 8. */
 ACP_API int acp_replace_map(acp_map_t map,
                             const acp_entry_t* entry,
                             const void* desired,

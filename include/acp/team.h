@@ -191,7 +191,8 @@ ACP_API int acp_scatter_team(acp_team_t team, const void* send, size_t size, voi
 ACP_API int acp_alltoall_team(acp_team_t team, const void* send, size_t size, void* recv);
 
 /* acp_alltoall_team with a size and offsets, in bytes, for each pair of members. The sender's and
- * the receiver's size of a pair are equal, else ACP_ERR_MISMATCH.
+ * the receiver's size of a pair are equal, else ACP_ERR_MISMATCH; of the caller's bytes for itself
+ * ACP_ERR_ARGUMENT, and then the caller has sent nothing.
  *   send_sizes, send_offsets, recv_sizes, recv_offsets  an element for each member, in the order of
  *                                                       team ranks; the ranges received do not
  *                                                       overlap */
