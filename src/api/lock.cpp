@@ -51,14 +51,14 @@ dsm::BoundRange* bound_to(acp_lock_t lock) noexcept {
 // Room for them, on the stack.
 class BoundRoom {
 public:
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): as much of the room as is used is written
     explicit BoundRoom(const dsm::BoundRange* range) noexcept
         : bytes_(room_.data(), range == nullptr ? 0 : range->bytes) {}
 
     [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
 
 private:
-    std::array<std::byte, operations::lock_bytes_max>
-        room_;  // NOLINT: as much as is used is written
+    std::array<std::byte, operations::lock_bytes_max> room_;
     std::span<std::byte> bytes_;
 };
 
