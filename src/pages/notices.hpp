@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notices are runs of pages, by which a node says at a barrier which pages it wrote or shares. A node collects runs in any order and encodes them; each node parses the notices of all
 // others and merges them: for each page its writer, or that there are several. Another node sends
-// the bytes, so parse() refuses whatever encode() cannot have written. Knows no barrier, which
-// carries 1 KiB for each node at no extra cost (notice_bytes_free). One thread for each object.
+// the bytes, so parse() refuses whatever encode() cannot have written. Knows no barrier, whose
+// first message carries about 940 bytes of each node. One thread for each object.
 // Tests: tests/unit/pages/notices_test.cpp, tests/fuzz/notices.cpp.
 //
 // Format: a word in little endian for each run, in ascending order of pages: the first page in bits
