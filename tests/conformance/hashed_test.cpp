@@ -349,7 +349,7 @@ TEST_F(HashedTest, a_call_on_thousands_of_keys_works_on_each_and_reports_the_fai
         fill();
         entries[count - 1].key = nullptr;
         EXPECT_EQ(acp_fetch_add_many_map(map, count, entries.data()), -1);
-        expect_refused(ACP_ERR_ARGUMENT, {"entry 8999"});
+        expect_refused(ACP_ERR_ARGUMENT, {"entries[8999]"});
         EXPECT_EQ(entries[0].result, -7) << "nothing was done";
         ASSERT_EQ(assign(map, keys[3], "no number"), 0);
         fill();
