@@ -43,7 +43,7 @@ protected:
         ASSERT_NE(bytes, nullptr) << acp_error_message();
         // Pages whose home is the node of this rank, for the rank beside it.
         const int user = (rank_ + procs_ / 2) % procs_;
-        next_ = bytes + pages_of_rank * page * static_cast<std::size_t>(user);
+        pages_ = bytes + pages_of_rank * page * static_cast<std::size_t>(user);
         other_ = (rank_ + 1) % procs_;
     }
 
@@ -52,11 +52,19 @@ protected:
         RankedTest::TearDown();
     }
 
+    // A page that was not given yet, at another distance from the last one each time: the library
+    // fetches no page of a stream ahead.
+    char* next_page() {
+        const std::size_t number = used_ * (used_ + 1) / 2 % pages_of_rank;
+        EXPECT_LT(used_, pages_of_rank);
+        ++used_;
+        return pages_ + number * page;
+    }
+
     // The values, in a page that this node has not.
     template <typename Value>
     Value* absent(std::initializer_list<Value> values) {
-        char* const place = next_;
-        next_ += page;
+        char* const place = next_page();
         const acp_ga_t home = acp_query_ga_dsm(place);
         EXPECT_NE(home, ACP_GA_NULL) << acp_error_message();
         expect_done(acp_put(home, values.begin(), values.size() * sizeof(Value), ACP_HANDLE_NULL));
@@ -64,8 +72,7 @@ protected:
     }
 
     char* absent(std::string_view text) {
-        char* const place = next_;
-        next_ += page;
+        char* const place = next_page();
         const std::string ended(text);
         expect_done(
             acp_put(acp_query_ga_dsm(place), ended.c_str(), ended.size() + 1, ACP_HANDLE_NULL));
@@ -96,7 +103,8 @@ protected:
     void messages();
     void teams();
 
-    char* next_ = nullptr;
+    char* pages_ = nullptr;  // homed on another node, used by this rank alone
+    std::size_t used_ = 0;
     int other_ = 0;
     std::set<std::string> named_;
 };

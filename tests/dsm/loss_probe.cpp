@@ -30,7 +30,15 @@ int main(int argc, char** argv) {
         if (acp_barrier_dsm() != 0) return 3;
         if (acp_rank() == 0 && *kept != 5) return 4;
     }
-    if (acp_rank() == 1) raise(SIGKILL);
+    // The second rank dies when the first one has left the last barrier, which needs the second one to
+    // acknowledge its message.
+    const acp_ga_t left = acp_query_starter_ga(1);
+    if (acp_rank() == 1) {
+        (void)acp_wait_word(acp_query_address(left), 8, ACP_WORD_EQUAL, 1, -1);
+        raise(SIGKILL);
+    }
+    const std::uint64_t one = 1;
+    (void)acp_complete(acp_put(left, &one, sizeof one, ACP_HANDLE_NULL));
     const bool is_refused = acp_barrier_dsm() != 0 && acp_errno() == ACP_ERR_PEER;
     std::printf("the barrier was %s: %s\n", is_refused ? "refused" : "not refused",
                 acp_error_message());
