@@ -193,6 +193,18 @@ enum {
  * allocation). */
 ACP_API int acp_set_update_dsm(const void* address, size_t size, int update);
 
+/* Bounds the memory of the copies of other nodes' pages that the calling rank's node keeps. To fetch a
+ * page beyond the bound, a fault first drops copies that were not used for some time, and sends what
+ * was written to them to their homes: a program may use more shared memory than a node has. A copy
+ * takes twice its bytes of memory. Copies that several ranks of the node touch go at barriers alone, and
+ * pages that acp_put or acp_get use stay until the next barrier; both may exceed the bound. The bound of
+ * the last call of any rank of the node holds; at first it is ACP_DSM_CACHE. A lower one than before
+ * holds from the next barrier on at the latest. Any thread, at any time. Does not block. On one node it
+ * does nothing.
+ *   bytes  0: no bound; less than 256 KiB counts as 256 KiB
+ * Returns 0, or -1: ACP_ERR_STATE. */
+ACP_API int acp_set_cache_dsm(size_t bytes);
+
 /* For a handler of SIGBUS or SIGSEGV that the program has installed after acp_init_dsm: if the fault is
  * the touch of a shared page, makes the page accessible, and the handler returns.
  *   info     the siginfo_t that the handler got
@@ -222,9 +234,16 @@ typedef struct {
     uint64_t pages_dropped;    /* mapped by the caller, and unmapped by barriers */
     /* Pages of which barriers made the caller's node the home; one rank of the node counts them. */
     uint64_t homes_gained;
-    uint64_t pages_updated;      /* pages that barriers fetched again for the caller */
-    uint64_t pages_ahead;        /* pages that streams of the caller's faults mapped ahead */
-    uint64_t pages_ahead_unused; /* the part that barriers dropped before a fault showed its use */
+    uint64_t pages_updated; /* pages that barriers fetched again for the caller */
+    uint64_t pages_ahead;   /* pages that streams of the caller's faults mapped ahead */
+    /* The part of pages_ahead that barriers or evictions dropped before a fault showed its use. */
+    uint64_t pages_ahead_unused;
+    uint64_t cache_bytes;   /* the bound of the caller's node (acp_set_cache_dsm); 0: none */
+    uint64_t bytes_cached;  /* copies of other nodes' pages whose memory the caller's node has */
+    uint64_t pages_evicted; /* copies that the caller dropped for the bound */
+    /* Pages whose written bytes it sent before it dropped the copy; pages_sent has them too. */
+    uint64_t pages_evicted_sent;
+    uint64_t bytes_evicted_sent; /* bytes of these differences; bytes_sent has them too */
 } acp_stats_dsm_t;
 
 /* Writes the calling rank's statistics, which acpstat(1) shows too.   size  sizeof *stats: a library of another version leaves

@@ -112,6 +112,12 @@ void fence(const T* first, std::size_t count) {
     if (acp_fence_dsm(first, detail::bytes_of<T>(count)) != 0) throw error();
 }
 
+// Bounds the copies of other nodes' pages that the calling rank's node keeps; 0: no bound
+// (acp_set_cache_dsm). Not collective.
+inline void set_cache(std::size_t bytes) {
+    if (acp_set_cache_dsm(bytes) != 0) throw error();
+}
+
 // Whether barriers fetch a page again that another node has written (acp_set_update_dsm).
 enum class update {
     learn = ACP_UPDATE_LEARN,

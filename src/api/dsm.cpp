@@ -49,12 +49,12 @@ Status open_pages(std::size_t size) {
         return {Code::argument, "the size is " + base::in_bytes(size) + ", of 1 to " +
                                     base::in_bytes(SharedPages::bytes_max)};
     }
-    auto opened =
-        SharedPages::open({*here.gma, *here.allocator, *here.teams, here.config.page_fault_way,
-                           [](acp_ga_t lock, std::span<const std::byte> bytes) {
-                               return library().locks->bind(lock, bytes);
-                           }},
-                          size);
+    auto opened = SharedPages::open({*here.gma, *here.allocator, *here.teams,
+                                     here.config.page_fault_way, here.config.page_cache_bytes,
+                                     [](acp_ga_t lock, std::span<const std::byte> bytes) {
+                                         return library().locks->bind(lock, bytes);
+                                     }},
+                                    size);
     if (!opened.is_ok()) return std::move(opened).failure();
     here.shared_pages = std::move(opened).value();
     api::begin_shared_range(here.shared_pages->window());
@@ -116,6 +116,11 @@ acp_stats_dsm_t stats_of(const SharedPages& pages) noexcept {
     stats.pages_updated = value(counters.updated);
     stats.pages_ahead = value(counters.faults.ahead);
     stats.pages_ahead_unused = value(counters.calls.unused);
+    stats.cache_bytes = pages.cache_bytes();
+    stats.bytes_cached = pages.bytes_cached();
+    stats.pages_evicted = value(counters.evictions.pages);
+    stats.pages_evicted_sent = value(counters.evictions.sent.pages);
+    stats.bytes_evicted_sent = value(counters.evictions.sent.bytes);
     return stats;
 }
 
@@ -239,6 +244,15 @@ int acp_set_update_dsm(const void* address, size_t size, int update) {
             if (size == 0) return {};
             return pages.choose_update(address, size,
                                        static_cast<dsm::UpdateChoice>(update - ACP_UPDATE_LEARN));
+        });
+    });
+}
+
+int acp_set_cache_dsm(size_t bytes) {
+    return api::run_team_call("acp_set_cache_dsm", [&] {
+        return with_pages([&](SharedPages& pages) {
+            pages.set_cache(bytes);
+            return Status();
         });
     });
 }

@@ -45,6 +45,7 @@ struct Config {
     std::uint32_t datagram_bytes = 0;                       // ACP_DATAGRAM=auto|64..65000; 0 = auto
     bool is_bypass_on = true;                               // ACP_BYPASS=on|off
     PageFaultWay page_fault_way = PageFaultWay::automatic;  // ACP_DSM_FAULTS
+    std::uint64_t page_cache_bytes = 0;                     // ACP_DSM_CACHE=0..1T; 0 = no bound
     std::uint64_t inline_bytes_max = 262'144;               // ACP_INLINE_MAX=0..1G
     // ACP_STARTER_SIZE=0..1T; the launcher's value wins
     std::uint64_t starter_bytes = 65'536;

@@ -58,6 +58,7 @@ constexpr std::uint64_t kibi = 1024;
 constexpr std::uint64_t inline_bytes_limit = kibi * kibi * kibi;
 constexpr std::uint64_t starter_bytes_limit = kibi * kibi * kibi * kibi;
 constexpr std::uint64_t heap_bytes_limit = kibi * kibi * kibi * kibi;
+constexpr std::uint64_t page_cache_bytes_limit = kibi * kibi * kibi * kibi;
 constexpr std::uint64_t datagram_bytes_least = 64;
 constexpr std::uint64_t datagram_bytes_limit = 65000;
 constexpr std::uint64_t channel_bytes_least = kibi;
@@ -274,6 +275,10 @@ const std::vector<Variable>& variables() {
          "how writes to shared pages are found; auto: the best that the kernel has",
          parse_choice<&Config::page_fault_way, page_fault_words>,
          show_choice<&Config::page_fault_way, page_fault_words>},
+        {"ACP_DSM_CACHE", "size 0..1T",
+         "copies of other nodes' shared pages that a node keeps; 0: no bound",
+         parse_bytes<&Config::page_cache_bytes, page_cache_bytes_limit>,
+         show_bytes<&Config::page_cache_bytes>},
         {"ACP_COLORS", "1..4", "number of colours a registration can choose from",
          parse_color_count<&Config::colors>,
          [](const Config& config) { return std::to_string(config.colors); }},

@@ -2,11 +2,13 @@
 // The steps of the barrier.
 #include "dsm/barrier.hpp"
 
+#include <array>
 #include <cstring>
 #include <new>
 #include <string>
 #include <utility>
 
+#include "dsm/copy_memory.hpp"
 #include "dsm/page_runs.hpp"
 
 namespace acp::dsm {
@@ -60,6 +62,10 @@ bool PageBarrier::synchronize(team::Team& team, Status& status) {
 
 void PageBarrier::add(PageRange pages) noexcept {
     parts_.node.add_written(pages);
+    if (parts_.node.copies_max() == 0) return;
+    const pages::CacheClock<> clock = parts_.window.clock();
+    for (std::uint64_t i = 0; i < pages.count; ++i)
+        if (clock.is_cached(pages.first + i)) clock.use(pages.first + i);
 }
 
 Status PageBarrier::write_back() {
@@ -107,14 +113,8 @@ void PageBarrier::settle(std::span<const std::span<const char>> notices) {
     if (is_renewed) note_renewed(merged);
     parts_.node.clear_released();
     const std::span<const FateRun> fates = decision_.settle(merged, epoch);
-    const pages::CacheClock<> clock = parts_.window.clock();
-    for (const FateRun& run : fates) {
-        if (run.fate == PageFate::tracked) continue;
-        for (std::uint64_t i = 0; i < run.count; ++i) clock.remove(run.first + i);
-        if (run.fate == PageFate::gained)
-            parts_.counters.calls.gained.fetch_add(run.count, std::memory_order_relaxed);
-    }
-    parts_.node.set_fates(fates);
+    count_copies(fates);
+    parts_.node.set_fates(evict(fates));
     parts_.node.clear_flushed();
     parts_.node.end_epoch(epoch);
 }
@@ -127,6 +127,65 @@ void PageBarrier::note_renewed(std::span<const pages::MergedRun> merged) {
             if (renewed_.empty() || renewed_.back() != &range) renewed_.push_back(&range);
         });
     }
+}
+
+// A copy that goes keeps its memory, for it is often fetched again, until the clock takes it.
+void PageBarrier::count_copies(std::span<const FateRun> fates) {
+    const pages::CacheClock<> clock = parts_.window.clock();
+    for (const FateRun& run : fates) {
+        const PageRange pages{run.first, run.count};
+        for (PageNumber page = run.first; page < run.first + run.count; ++page) {
+            if (run.fate == PageFate::gained) clock.remove(page);
+            if (run.fate == PageFate::lost) clock.use(page);  // what was the home's memory
+            if (run.fate == PageFate::dropped || run.fate == PageFate::lost) clock.neglect(page);
+        }
+        if (run.fate != PageFate::gained) continue;
+        give_back_twins(parts_.window, pages);
+        parts_.counters.calls.gained.fetch_add(run.count, std::memory_order_relaxed);
+    }
+}
+
+// Returns the runs, with those of the copies that it dropped behind them.
+std::span<const FateRun> PageBarrier::evict(std::span<const FateRun> fates) {
+    const std::uint64_t copies_max = parts_.node.copies_max();
+    const pages::CacheClock<> clock = parts_.window.clock();
+    if (copies_max == 0) return fates;
+    clock.recount();  // a process may have died
+    if (clock.count() <= copies_max) return fates;
+    pages::CacheClock<>::Sweep sweep(clock);
+    std::array<PageNumber, 1> page{};
+    try {
+        fates_.assign(fates.begin(), fates.end());
+        while (clock.count() > copies_max && sweep.next(page) != 0) {
+            fates_.push_back({page[0], 1, PageFate::evicted});  // first: it may throw
+            if (!evict_page(page[0])) {
+                fates_.pop_back();
+                continue;
+            }
+            if (fates_.size() < fates.size() + 2) continue;
+            FateRun& before = fates_[fates_.size() - 2];
+            if (before.first + before.count != page[0]) continue;
+            ++before.count;
+            fates_.pop_back();
+        }
+    } catch (const std::bad_alloc&) {  // the next barrier drops the rest
+        if (fates_.size() < fates.size()) return fates;
+    }
+    for (const FateRun& run : std::span(fates_).subspan(fates.size()))
+        give_back_copies(parts_.window, {run.first, run.count});
+    return fates_;
+}
+
+// All ranks of the node are in the barrier, and the homes have all writes.
+bool PageBarrier::evict_page(PageNumber page) {
+    const pages::PageWords<> words = parts_.window.page_words();
+    if (words.read(page).state == PageState::home || parts_.node.has_unsent(page)) return false;
+    // The home lacks bytes that travel with locks.
+    if (parts_.bound != nullptr && parts_.bound->first_in({page, 1}) != nullptr) return false;
+    words.invalidate(page);
+    parts_.window.clock().remove(page);
+    parts_.counters.evictions.pages.fetch_add(1, std::memory_order_relaxed);
+    return true;
 }
 
 // Returns the first failure of a node.
@@ -170,6 +229,12 @@ os::PageOutcome PageBarrier::follow(const FateRun& run) {
             return drop(pages);
         case PageFate::tracked:
             return own_.tracker.arm(pages);
+        case PageFate::evicted:
+            for (std::uint64_t i = 0; i < run.count; ++i) {
+                (void)own_.mapped.take_wanted(run.first + i);
+                count_unused(run.first + i);
+            }
+            return unmap(pages);
         case PageFate::gained:
             break;
     }
@@ -213,7 +278,12 @@ void PageBarrier::fetch_again(PageNumber page) noexcept {
     }
 }
 
-// One system call for each run that is mapped.
+// Counts a page that the caller drops, if a stream fetched it in vain.
+void PageBarrier::count_unused(PageNumber page) noexcept {
+    if (own_.mapped.take_ahead(page))
+        parts_.counters.calls.unused.fetch_add(1, std::memory_order_relaxed);
+}
+
 os::PageOutcome PageBarrier::drop(PageRange pages) {
     for (PageNumber page = pages.first; page < pages.first + pages.count; ++page) {
         const bool was_wanted = own_.mapped.take_wanted(page);
@@ -221,10 +291,14 @@ os::PageOutcome PageBarrier::drop(PageRange pages) {
         const DroppedAs as = was_wanted   ? DroppedAs::wanted
                              : was_mapped ? DroppedAs::mapped
                                           : DroppedAs::absent;
-        if (own_.mapped.take_ahead(page))
-            parts_.counters.calls.unused.fetch_add(1, std::memory_order_relaxed);
+        count_unused(page);
         if (own_.updates.drop(page, as)) fetch_again(page);
     }
+    return unmap(pages);
+}
+
+// One system call for each run that is mapped.
+os::PageOutcome PageBarrier::unmap(PageRange pages) {
     os::PageOutcome first;
     const auto is_mapped = [](MappedState state) { return state != MappedState::absent; };
     for_each_run(own_.mapped, pages, is_mapped, [&](PageRange run) {

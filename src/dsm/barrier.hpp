@@ -12,7 +12,9 @@
 //                   gets one notice, whether written or not.
 //   3. the leaders  exchange their notices.
 //   4. the leader   settles the page words and the homes from the notices of all nodes, alike on
-//                   each (pages/barrier_decision.hpp), and writes the runs to drop or to track.
+//                   each (pages/barrier_decision.hpp), and writes the runs to drop or to track. Drops
+//                   copies that the node keeps beyond its bound, also those that several ranks map,
+//                   which no rank may drop between barriers (dsm/page_evictor.hpp).
 //                                                                          release of the node
 //   5. every rank   unmaps the dropped runs from its own mapping, and arms the tracked ones.
 //                   to_fetch_again() names those dropped pages that the rank is to have at once
@@ -83,11 +85,16 @@ private:
     base::Status write_back();
     base::Code merge(std::span<const std::span<const char>> notices, bool& is_renewed);
     void note_renewed(std::span<const pages::MergedRun> merged);
+    void count_copies(std::span<const pages::FateRun> fates);
+    std::span<const pages::FateRun> evict(std::span<const pages::FateRun> fates);
+    bool evict_page(pages::PageNumber page);
     base::Status follow_fates();
     os::PageOutcome follow(const pages::FateRun& run);
     os::PageOutcome follow_words();
     os::PageOutcome drop(PageRange pages);
+    os::PageOutcome unmap(PageRange pages);
     void fetch_again(pages::PageNumber page) noexcept;
+    void count_unused(pages::PageNumber page) noexcept;
 
     PageParts parts_;
     RankMapping own_;
@@ -97,6 +104,7 @@ private:
     std::vector<char> notice_;    // a head, then the notices
     std::vector<const BoundRange*> renewed_;
     std::vector<PageRange> again_;
+    std::vector<pages::FateRun> fates_;  // the leader's, where it has evicted copies
 };
 
 }  // namespace acp::dsm

@@ -76,7 +76,8 @@ os::PageOutcome FaultService::repair_entered(pages::PageNumber page,
                                              os::FaultAccess access) noexcept {
     const bool is_absent = mapped_.state(page) == MappedState::absent;
     if (is_absent || tracker_->maps_whole_blocks()) {
-        const StreamWindow window = is_absent ? streams_->on_fault(page) : StreamWindow();
+        const StreamWindow window =
+            is_absent ? streams_->on_fault(page, source_.ahead_max()) : StreamWindow();
         os::PageOutcome outcome;
         if (is_absent) {
             fetch(page, entered, window);
@@ -138,7 +139,9 @@ std::uint32_t FaultService::bring(pages::PageNumber page,
     for_each_run(mapped_, entered, is_absent, [&](PageRange run) {
         if (is_whole) source_.bring(run);
         for (pages::PageNumber at = run.first; at < run.first + run.count; ++at) {
-            if (is_whole || at == page || (at != sentinel && source_.try_bring(at))) {
+            const bool is_touched = is_whole || at == page;
+            if (is_touched ||
+                (at != sentinel && source_.may_map_beside(at) && source_.try_bring(at))) {
                 brought |= bit_of(at - entered.first);
             }
         }
@@ -207,7 +210,7 @@ os::PageOutcome FaultService::map_ahead(PageRange pages, pages::PageNumber senti
         mapped_.enter(page);
         if (mapped_.state(page) != MappedState::absent) continue;
         absent |= bit_of(i);
-        if (!source_.try_bring(page)) continue;
+        if (!source_.may_map_beside(page) || !source_.try_bring(page)) continue;
         if (!source_.is_untracked(page)) {
             mapped_.fetch_ahead(page);
             counters_.ahead.fetch_add(1, std::memory_order_relaxed);

@@ -85,9 +85,16 @@ void PageFetcher::bring_with(PageNumber page, std::span<const PageRange> others)
     const node::PublicCall named("a touch of a shared page");
     const os::CancellationHold hold;
     Status status;
-    for (PagesLeft left(others); !left.is_empty() && status.is_ok();)
-        (void)fetch_runs(left, HeldPages::are_skipped, status);
+    for (PagesLeft left(others); !left.is_empty() && status.is_ok();) {
+        if (!has_room(left.first()) && !room_->make_room()) break;
+        (void)fetch_runs(left, Need::ahead, HeldPages::are_skipped, status);
+    }
     bring({page, 1});
+}
+
+std::uint64_t PageFetcher::ahead_max() const noexcept {
+    const std::uint64_t copies_max = parts_.node.copies_max();
+    return copies_max == 0 ? PageSource::ahead_max() : copies_max / 16;
 }
 
 bool PageFetcher::try_bring(PageNumber page) noexcept {
@@ -96,12 +103,45 @@ bool PageFetcher::try_bring(PageNumber page) noexcept {
     return true;
 }
 
+bool PageFetcher::may_map_beside(PageNumber page) const noexcept {
+    if (parts_.node.copies_max() == 0) return true;
+    const pages::PageWord word = parts_.window.page_words().read(page);
+    return word.state == PageState::home || word.who == pages::PageWord::none ||
+           word.who == pages::PageWord::several || word.who == parts_.slot + 1;
+}
+
 bool PageFetcher::is_untracked(PageNumber page) const noexcept {
     return parts_.window.page_words().read(page).state == PageState::home &&
            !parts_.window.sharers().is_tracked(page);
 }
 
-Status PageFetcher::fetch_one(PageNumber page) {
+// Whether the node may fetch the page now without dropping a copy. It has the memory of a copy that a
+// barrier has invalidated.
+bool PageFetcher::has_room(PageNumber page) const noexcept {
+    if (room_ == nullptr) return true;
+    const std::uint64_t copies_max = parts_.node.copies_max();
+    if (copies_max == 0) return true;
+    const pages::CacheClock<> clock = parts_.window.clock();
+    return clock.count() < copies_max || clock.is_cached(page) ||
+           parts_.window.homes().home(page) == parts_.window.node();
+}
+
+// This thread holds a page that it fetches next: counts the copy.
+Status PageFetcher::admit(PageNumber page, Need need) {
+    const pages::CacheClock<> clock = parts_.window.clock();
+    const std::uint64_t copies_max = parts_.node.copies_max();
+    if (room_ == nullptr || copies_max == 0 || need == Need::homes) {
+        clock.use(page);
+    } else if (!clock.try_use(page, copies_max)) {
+        // Other threads took the room that there was when this one took the page.
+        (void)room_->make_room();
+        if (!clock.try_use(page, copies_max)) clock.use(page);
+    }
+    if (room_ != nullptr && parts_.node.has_unsent(page)) return room_->send_left(page);
+    return {};
+}
+
+Status PageFetcher::fetch_one(PageNumber page, Need need) {
     for (;;) {
         switch (access(page)) {
             case PageAccess::map:
@@ -111,6 +151,10 @@ Status PageFetcher::fetch_one(PageNumber page) {
                 break;
             case PageAccess::fetch: {
                 Run run{{page, 1}, parts_.window.homes().home(page), {}, {}, {}};
+                if (Status status = admit(page, need); !status.is_ok()) {
+                    publish(run, false);
+                    return status;
+                }
                 begin(run);
                 return finish(run);
             }
@@ -153,6 +197,7 @@ void PageFetcher::publish(const Run& run, bool has_bytes) {
             clock.use(page);
             (void)words.end_fetch(page, parts_.slot, true);
         } else {
+            clock.neglect(page);
             (void)words.abandon(page, parts_.slot);
         }
         wake_waiters(parts_.node, parts_.peers, words.word(page));
@@ -160,29 +205,33 @@ void PageFetcher::publish(const Run& run, bool has_bytes) {
     if (has_bytes) counts_.pages.fetch_add(run.pages.count, std::memory_order_relaxed);
 }
 
-Status PageFetcher::fetch(std::span<const PageRange> ranges) {
+Status PageFetcher::fetch(std::span<const PageRange> ranges, Need need) {
     // In a fault the thread is in no call, or in one that must not name this wait.
     const node::PublicCall named("a touch of a shared page");
     const os::CancellationHold hold;
     Status status;
     for (PagesLeft left(ranges); !left.is_empty() && status.is_ok();) {
-        const bool has_taken = fetch_runs(left, HeldPages::end_runs, status);
+        if (need != Need::homes && !has_room(left.first()) && !room_->make_room() &&
+            need == Need::ahead) {
+            break;
+        }
+        const bool has_taken = fetch_runs(left, need, HeldPages::end_runs, status);
         if (has_taken || !status.is_ok()) continue;
-        status = fetch_one(left.first());
+        status = fetch_one(left.first(), need);
         left.take();
     }
     return status;
 }
 
-// Takes and fetches pages until all runs are in flight, or until a page that another thread moves, if
-// such pages end runs: the runs end before this thread waits for that page, since the other thread may
-// wait for one of theirs. Returns whether it took one.
-bool PageFetcher::fetch_runs(PagesLeft& left, HeldPages held, Status& status) {
+// Takes and fetches pages until all runs are in flight, until a page that needs room, or until one that
+// another thread moves, if such pages end runs: the runs end before this thread makes room, and before
+// it waits for that page, since the other thread may wait for one of theirs. Returns whether it took one.
+bool PageFetcher::fetch_runs(PagesLeft& left, Need need, HeldPages held, Status& status) {
     const pages::HomeTable<> homes = parts_.window.homes();
     std::array<Run, in_flight_max> runs;
     std::size_t count = 0;
     bool has_taken = false;
-    for (; !left.is_empty(); left.take(), has_taken = true) {
+    for (; !left.is_empty() && status.is_ok(); left.take(), has_taken = true) {
         const PageNumber page = left.first();
         if (homes.home(page) == pages::no_node) continue;
         Run* const last = count != 0 ? &runs[count - 1] : nullptr;
@@ -190,10 +239,14 @@ bool PageFetcher::fetch_runs(PagesLeft& left, HeldPages held, Status& status) {
                                    last->pages.first + last->pages.count == page &&
                                    last->pages.count < run_pages_max;
         if (!continues_run && count == in_flight_max) break;
+        if (has_taken && need != Need::homes && !has_room(page)) break;
         const PageAccess access_of_page = access(page);
         if (access_of_page == PageAccess::wait && held == HeldPages::end_runs) break;
         if (access_of_page != PageAccess::fetch) continue;
-        if (continues_run) {
+        status = admit(page, need);
+        if (!status.is_ok()) {
+            publish({{page, 1}, homes.home(page), {}, {}, {}}, false);
+        } else if (continues_run) {
             ++last->pages.count;
         } else {
             runs[count] = {{page, 1}, homes.home(page), {}, {}, {}};

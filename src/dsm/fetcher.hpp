@@ -14,6 +14,10 @@
 //      interrupted may be the one whose bytes this thread is reading, and would never end.
 //   4. The bytes go from the twin to the plain mapping; end_fetch() publishes them, and wakes the
 //      threads that wait for the page.
+// A copy that would be one more than the node's bound (NodeState::copies_max) waits until others are
+// dropped (dsm/copy_room.hpp). If none may be, a fault goes beyond the bound, and a fetch ahead ends.
+// If the holder of a page died while it dropped the page, its writes are sent before step 2.
+//
 // A page without a home lies outside of all allocations: it has no bytes, and stays as it is.
 //
 // Failures: no other node has the bytes of a lost home. fetch() returns the error; in a fault the
@@ -26,6 +30,7 @@
 #include <span>
 
 #include "base/status.hpp"
+#include "dsm/copy_room.hpp"
 #include "dsm/flusher.hpp"
 #include "dsm/page_source.hpp"
 #include "dsm/window.hpp"
@@ -52,23 +57,35 @@ public:
     // Runs in flight of one call.
     static constexpr std::uint32_t in_flight_max = 16;
 
-    //   loss  outlives this
-    PageFetcher(const PageParts& parts, PageLoss& loss) noexcept
-        : parts_(parts), loss_(loss), counts_(parts.counters.fetches) {}
+    //   loss, room  outlive this; nullptr: the node has no bound, and drops no copies
+    PageFetcher(const PageParts& parts, PageLoss& loss, CopyRoom* room = nullptr) noexcept
+        : parts_(parts), loss_(loss), room_(room), counts_(parts.counters.fetches) {}
 
     // Waits without a bound, as a fault must.
     void bring(PageRange pages) noexcept override;
     void bring_with(pages::PageNumber page, std::span<const PageRange> others) noexcept override;
+    // A small part of the bound: a larger window would drop its own pages before they are used.
+    [[nodiscard]] std::uint64_t ahead_max() const noexcept override;
     [[nodiscard]] bool try_bring(pages::PageNumber page) noexcept override;
+    // False if copies have a bound, and another rank alone maps the page: no rank could drop it later.
+    [[nodiscard]] bool may_map_beside(pages::PageNumber page) const noexcept override;
     [[nodiscard]] bool is_untracked(pages::PageNumber page) const noexcept override;
+
+    enum class Need : std::uint8_t {
+        touched,  // the pages go beyond the bound of the node if no copy may be dropped for them
+        ahead,    // then the rest of the pages stays absent
+        homes     // a barrier fetches pages whose home the node becomes: no copy is dropped
+    };
 
     // Returns when the plain mapping has all pages of the ranges, as far as it could be; the others
     // stay absent. Many gets are in flight at once.
     // Errors: peer (a home's node is lost; page and node are in the message), and those of a copy.
     //   ranges  no page twice
-    base::Status fetch(std::span<const PageRange> ranges);
+    base::Status fetch(std::span<const PageRange> ranges, Need need = Need::touched);
 
-    base::Status fetch(PageRange pages) { return fetch(std::span<const PageRange>(&pages, 1)); }
+    base::Status fetch(PageRange pages, Need need = Need::touched) {
+        return fetch(std::span<const PageRange>(&pages, 1), need);
+    }
 
     [[nodiscard]] const FetchCounts& counts() const noexcept { return counts_; }
 
@@ -84,16 +101,19 @@ private:
 
     [[nodiscard]] pages::PageAccess access(pages::PageNumber page);
     void wait_for(pages::PageNumber page);
-    base::Status fetch_one(pages::PageNumber page);
+    [[nodiscard]] bool has_room(pages::PageNumber page) const noexcept;
+    base::Status admit(pages::PageNumber page, Need need);
+    base::Status fetch_one(pages::PageNumber page, Need need);
     class PagesLeft;
     enum class HeldPages : std::uint8_t { end_runs, are_skipped };
-    bool fetch_runs(PagesLeft& left, HeldPages held, base::Status& status);
+    bool fetch_runs(PagesLeft& left, Need need, HeldPages held, base::Status& status);
     void begin(Run& run);
     base::Status finish(Run& run);
     void publish(const Run& run, bool has_bytes);
 
     PageParts parts_;
     PageLoss& loss_;
+    CopyRoom* room_;
     FetchCounts& counts_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -118,6 +119,41 @@ Status Flusher::flush_held(PageNumber page) {
     return flush_written({page, 1}, true);
 }
 
+Status Flusher::flush_held(std::span<const PageNumber> pages, FlushCounts& also_counts) {
+    const std::lock_guard lock(mutex_);
+    also_counts_ = &also_counts;
+    Status first;
+    while (!pages.empty()) {
+        const std::size_t count = std::min(pages.size(), in_flight_max);
+        keep_first(first, flush_few_held(pages.first(count)));
+        pages = pages.subspan(count);
+    }
+    also_counts_ = nullptr;
+    return first;
+}
+
+//   pages  in_flight_max at most
+Status Flusher::flush_few_held(std::span<const PageNumber> pages) {
+    std::array<std::optional<Claim>, in_flight_max>
+        claims;  // one for each group, at its first page
+    const auto claim_of = [&](PageNumber page) -> Claim& {
+        std::size_t i = 0;
+        while (pages[i] / group_pages != page / group_pages) ++i;
+        if (!claims[i]) claims[i].emplace(parts_, page / group_pages);
+        return *claims[i];
+    };
+    Status first;
+    for (const PageNumber page : pages) {
+        Claim& claim = claim_of(page);
+        if (!claim.is_inherited()) continue;
+        keep_first(first, complete_journals(page / group_pages));
+    }
+    for (const PageNumber page : pages)
+        if (!claim_of(page).is_refused() && parts_.node.has_unsent(page)) begin(page, true);
+    keep_first(first, finish_all());
+    return first;
+}
+
 Status Flusher::flush_written(PageRange pages, bool is_held) {
     const std::lock_guard lock(mutex_);
     Status first;
@@ -193,6 +229,12 @@ Flusher::CopyState Flusher::copy_of(PageNumber page) const {
     return CopyState::gone;
 }
 
+// A page that was written has its bytes until an eviction has sent them, also one that died before.
+bool Flusher::is_left_by_dead(PageNumber page) const {
+    const pages::PageWord word = parts_.window.page_words().read(page);
+    return word.state == PageState::held && parts_.peers.is_dead(word.who - 1);
+}
+
 void Flusher::wait_until_moved(PageNumber page) const {
     const PageCallName name("a fence", page, parts_.window.homes().home(page));
     const node::PublicCall named(name.text());
@@ -217,7 +259,7 @@ void Flusher::begin(PageNumber page, bool is_held) {
         node.end_flush(page);
         return;
     }
-    const CopyState copy = is_held ? CopyState::here : copy_of(page);
+    const CopyState copy = is_held || is_left_by_dead(page) ? CopyState::here : copy_of(page);
     if (copy == CopyState::moving) node.add_written({page, 1});
     if (copy != CopyState::here) {
         node.end_flush(page);
@@ -269,9 +311,11 @@ void Flusher::send(PageFlush& sending) {
     window.page_words().note_write(page, parts_.node.next_epoch());
     journal.begin(sending_count_, JournalStep::sending, page);
     issue(sending);
-    FlushCounts& counts = parts_.counters.flushes;
-    counts.pages.fetch_add(1, std::memory_order_relaxed);
-    counts.bytes.fetch_add(sending.difference.bytes().size(), std::memory_order_relaxed);
+    for (FlushCounts* const counts : {&parts_.counters.flushes, also_counts_}) {
+        if (counts == nullptr) continue;
+        counts->pages.fetch_add(1, std::memory_order_relaxed);
+        counts->bytes.fetch_add(sending.difference.bytes().size(), std::memory_order_relaxed);
+    }
 }
 
 void Flusher::issue(PageFlush& sending) {

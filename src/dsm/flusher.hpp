@@ -21,8 +21,8 @@
 //
 // Failures: of a rank that is killed in any step the page stays to be flushed (NodeState), and
 // another rank of the node inherits the claim. It first completes what the journals say: sends the
-// journal's copy again, for a thread may have restored bytes of the page that the home has got. The
-// same steps follow if the home's node is lost.
+// journal's copy again, for a thread may have restored bytes of the page that the home has got. If the
+// home's node is lost, flush() returns peer, and the page stays to be flushed.
 // Threads: any; calls of one object wait for each other. No call waits for a page word while it has a
 // claim.
 // Tests: tests/unit/dsm/flusher_test.cpp, page_fence_test.cpp, protocol_test.cpp.
@@ -95,6 +95,10 @@ public:
     // maps. If NodeState::to_flush has the page afterwards it is not flushed, or written again.
     base::Status flush_held(pages::PageNumber page);
 
+    // The same for some pages, of several groups: their operations are in flight together.
+    //   also_counts  counts too what this call sends
+    base::Status flush_held(std::span<const pages::PageNumber> pages, FlushCounts& also_counts);
+
     // Flushes all pages of a range of which this node has a copy, as if they were written, and calls
     // next.take() with them. Waits for ranks that flush their groups, and for threads that move them.
     // Errors: as flush(), and those of next.take().
@@ -124,8 +128,10 @@ private:
 
     base::Status flush_written(PageRange pages, bool is_held);
     base::Status flush_group(std::uint64_t group, std::uint64_t mask, bool is_held);
+    base::Status flush_few_held(std::span<const pages::PageNumber> pages);
     base::Status flush_copies_of(std::uint64_t group, std::uint64_t& mask, SentPages& next);
     [[nodiscard]] CopyState copy_of(pages::PageNumber page) const;
+    [[nodiscard]] bool is_left_by_dead(pages::PageNumber page) const;
     void wait_until_moved(pages::PageNumber page) const;
     void begin(pages::PageNumber page, bool is_held);
     bool begin_copy(pages::PageNumber page);
@@ -143,6 +149,7 @@ private:
     std::mutex mutex_;  // guards the rest, and this rank's journal
     std::array<PageFlush, in_flight_max> sending_{};
     std::size_t sending_count_ = 0;
+    FlushCounts* also_counts_ = nullptr;  // during flush_held() of several pages
 };
 
 }  // namespace acp::dsm

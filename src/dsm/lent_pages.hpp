@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A command such as acp_get writes shared pages through the plain mapping. A rank keeps the numbers of
-// these pages here. No tracker sees the writes, so the rank reports the pages as written when it enters
-// the barrier, by when the commands have ended. Not before: another rank of the node that has reached
-// the barrier flushes what is reported, and would forget the page while the bytes are still to come.
-// add() by any thread, may throw std::bad_alloc; take() by the thread in the barrier.
+// A command such as acp_put or acp_get uses shared pages by the plain mapping while it is in flight. A
+// rank keeps the numbers of these pages here until it enters the barrier, by when the commands have
+// ended; until then no eviction drops the pages.
+// No tracker sees what acp_get writes, so the rank reports these pages as written when it enters the
+// barrier. Not before: another rank of the node that has reached the barrier flushes what is reported,
+// and would forget the page while the bytes are still to come.
+// hold() and add() by any thread, may throw std::bad_alloc; take() by the thread in the barrier.
 // Tests: tests/unit/dsm/lent_pages_test.cpp, tests/conformance/dsm_copies_test.cpp.
 #pragma once
 
@@ -11,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "dsm/mapped_pages.hpp"
 #include "dsm/tracker.hpp"
 #include "dsm/window.hpp"
 
@@ -18,31 +21,44 @@ namespace acp::dsm {
 
 class LentPages {
 public:
-    //   pages  of the window
-    explicit LentPages(std::uint64_t pages) : is_lent_(pages) {}
+    //   mapped  outlives this
+    explicit LentPages(MappedPages<>& mapped) : mapped_(mapped), lent_of_(mapped.pages()) {}
 
-    void add(PageRange pages) {
+    // No eviction drops the pages from now on. Before the caller reads their page words.
+    void hold(PageRange pages) {
         const std::lock_guard lock(mutex_);
-        for (std::uint64_t i = 0; i < pages.count; ++i) {
-            if (is_lent_[pages.first + i]) continue;
-            lent_.push_back(pages.first + i);  // first: it may throw
-            is_lent_[pages.first + i] = true;
+        for (pages::PageNumber page = pages.first; page < pages.first + pages.count; ++page) {
+            if (lent_of_[page] != PageUse::no) continue;
+            lent_.push_back(page);  // first: it may throw
+            lent_of_[page] = PageUse::read;
+            mapped_.enter(page);
         }
     }
 
-    // Reports each page once, and forgets it.
+    // A command writes the pages, which are held.
+    void add(PageRange pages) noexcept {
+        const std::lock_guard lock(mutex_);
+        for (pages::PageNumber page = pages.first; page < pages.first + pages.count; ++page)
+            if (lent_of_[page] != PageUse::no) lent_of_[page] = PageUse::written;
+    }
+
+    // Reports each page that was added once, and forgets all pages.
     void take(WrittenPages& written) noexcept {
         const std::lock_guard lock(mutex_);
         for (const pages::PageNumber page : lent_) {
-            written.add({page, 1});
-            is_lent_[page] = false;
+            if (lent_of_[page] == PageUse::written) written.add({page, 1});
+            lent_of_[page] = PageUse::no;
+            mapped_.leave(page);
         }
         lent_.clear();
     }
 
 private:
+    enum class PageUse : std::uint8_t { no, read, written };
+
+    MappedPages<>& mapped_;
     std::mutex mutex_;
-    std::vector<bool> is_lent_;  // a bit for each page
+    std::vector<PageUse> lent_of_;  // the use of each page
     std::vector<pages::PageNumber> lent_;
 };
 

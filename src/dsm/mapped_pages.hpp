@@ -31,6 +31,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/assert.hpp"
@@ -121,19 +122,25 @@ public:
 
     // --- In an eviction
 
-    // The page becomes absent, without credit and unwanted; the caller holds the page word, and removes the mapping afterwards.
-    // Returns false, and changes nothing, if a thread has entered the page.
-    [[nodiscard]] bool try_drop(pages::PageNumber page) noexcept {
+    // The page becomes absent, without credit and unwanted; the caller holds the page word, and removes
+    // the mapping afterwards.
+    // Returns the state before; nothing, and changes nothing, if a thread has entered the page.
+    [[nodiscard]] std::optional<MappedState> try_drop(pages::PageNumber page) noexcept {
         Fence::order();  // partner: enter()
         std::uint32_t seen = words_[page].load(std::memory_order_relaxed);
         while (seen < one_thread) {
             // acquire: the mapping that a fault has made; partner: leave()
             if (words_[page].compare_exchange_strong(seen, 0, std::memory_order_acquire,
                                                      std::memory_order_relaxed)) {
-                return true;
+                return state_of(seen);
             }
         }
-        return false;
+        return std::nullopt;
+    }
+
+    // Whether try_drop() would fail now.
+    [[nodiscard]] bool is_entered(pages::PageNumber page) const noexcept {
+        return words_[page].load(std::memory_order_relaxed) >= one_thread;
     }
 
     // --- In a barrier, where no thread of the rank touches the window, or in an eviction that dropped

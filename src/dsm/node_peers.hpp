@@ -23,6 +23,9 @@ public:
     // the page has ended. May return earlier.
     virtual void wait_while(const Word& word, std::uint64_t seen) noexcept = 0;
 
+    // A number that no other living thread of the process has; not 0.
+    [[nodiscard]] virtual std::uint64_t own_thread() noexcept = 0;
+
     // Wakes all threads that sleep on the word.
     virtual void wake(const Word& word) noexcept = 0;
 };

@@ -11,6 +11,7 @@
 //   released   1: a rank of the node has released a lock with bound bytes in this epoch. All ranks; the
 //              leader clears it
 //   renewed    1: so has a rank of any node, before the last barrier. Leader; all ranks
+//   copies_max the bound of the copies of others' pages, 0: none. All ranks
 //   waiters    threads that may sleep on a page word or a claim. The sleepers; the rank that moved the
 //              page or released the claim
 //   fates      their number, or fates_max + 1: there are more. Leader; all ranks
@@ -132,6 +133,16 @@ public:
     // The number of threads that may sleep on a page word or a claim.
     [[nodiscard]] Word& waiters() const noexcept { return words_[waiters_word]; }
 
+    // The most copies of other nodes' pages that the node keeps (pages/clock.hpp).
+    void set_copies_max(std::uint64_t pages) const noexcept {
+        words_[copies_word].store(pages, std::memory_order_relaxed);
+    }
+
+    // 0: no bound.
+    [[nodiscard]] std::uint64_t copies_max() const noexcept {
+        return words_[copies_word].load(std::memory_order_relaxed);
+    }
+
     // --- Written pages.
 
     // A harvest found writes.
@@ -148,6 +159,16 @@ public:
         // acquire: the bytes written, by this rank's threads or by others
         return written_[group].load(std::memory_order_acquire) |
                sending_[group].load(std::memory_order_relaxed);
+    }
+
+    // Whether the home lacks writes to the page that were harvested. While no process maps the page it
+    // changes to false alone.
+    [[nodiscard]] bool has_unsent(pages::PageNumber page) const noexcept {
+        // acquire, twice: begin_flush() sets the second bit before it clears the first one; and the
+        // twin that end_flush() publishes
+        if ((written_[page / group_pages].load(std::memory_order_acquire) & bit_of(page)) != 0)
+            return true;
+        return (sending_[page / group_pages].load(std::memory_order_acquire) & bit_of(page)) != 0;
     }
 
     // The rank with the claim reads the page from now on: a write behind this is harvested again.
@@ -180,6 +201,7 @@ public:
         return seen == 0 ? GroupClaim::claimed : GroupClaim::inherited;
     }
 
+    //   copies_max the bound of the copies of others' pages, 0: none. All ranks
     // seq_cst: before the caller looks whether a thread sleeps on the claim; partner: that thread, which
     // counts itself among waiters(), and then looks at the claim
     void release_claim(std::uint64_t group) const noexcept {
@@ -246,7 +268,7 @@ public:
         words_[fates_word].store(count, std::memory_order_release);
     }
 
-    // Calls visit(run) for each run of the last barrier, in ascending order. Returns false, and calls
+    // Calls visit(run) for each run of the last barrier, in the order of set_fates(). Returns false, and calls
     // nothing, if there are more than fates_max: then each rank asks the page words.
     template <typename Visit>
     [[nodiscard]] bool for_each_fate(const Visit& visit) const {
@@ -267,6 +289,7 @@ private:
     static constexpr std::uint64_t outcome_word = 4;
     static constexpr std::uint64_t released_word = 5;
     static constexpr std::uint64_t renewed_word = 6;
+    static constexpr std::uint64_t copies_word = 7;
     static constexpr std::uint64_t fate_pages_max = std::uint64_t{1} << 20;
 
     [[nodiscard]] static constexpr std::uint64_t groups_of(std::uint64_t pages) noexcept {

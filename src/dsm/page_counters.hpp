@@ -35,14 +35,20 @@ struct FlushCounts {
     PageCounter bytes{0};  // bytes of all differences
 };
 
+// What evictions count (dsm/page_evictor.hpp).
+struct EvictionCounts {
+    PageCounter pages{0};  // copies that the rank dropped for the bound of its node
+    FlushCounts sent;  // dropped pages that had a difference; PageCounters::flushes counts them too
+};
+
 // What the collective calls count.
 struct SharedPagesCounters {
     PageCounter pages_allocated{0};
     PageCounter allocations{0};
     PageCounter barriers{0};
     PageCounter dropped{0};  // pages that the rank had mapped, and that barriers unmapped
-    PageCounter unused{
-        0};  // pages of PageFaultCounters::ahead that barriers dropped, of no known use
+    // Pages of PageFaultCounters::ahead that barriers and evictions dropped, of no known use.
+    PageCounter unused{0};
     PageCounter gained{0};  // pages of which a barrier made this node the home; the leader counts
 };
 
@@ -53,20 +59,37 @@ struct PageCounters {
     PageCounter prefetched{0};  // pages that acp_prefetch_dsm was given; the node may have had some
     PageCounter updated{0};     // pages that barriers fetched again
     FlushCounts flushes;
+    EvictionCounts evictions;
     SharedPagesCounters calls;
 
     void clear() noexcept {
-        for (PageCounter* const counter :
-             {&pages, &faults.faults, &faults.absent_faults, &faults.ns, &faults.ahead,
-              &fetches.pages, &fetches.repeated, &fetches.waits, &prefetched, &updated,
-              &flushes.pages, &flushes.bytes, &calls.pages_allocated, &calls.allocations,
-              &calls.barriers, &calls.dropped, &calls.unused, &calls.gained}) {
+        for (PageCounter* const counter : {&pages,
+                                           &faults.faults,
+                                           &faults.absent_faults,
+                                           &faults.ns,
+                                           &faults.ahead,
+                                           &fetches.pages,
+                                           &fetches.repeated,
+                                           &fetches.waits,
+                                           &prefetched,
+                                           &updated,
+                                           &flushes.pages,
+                                           &flushes.bytes,
+                                           &evictions.pages,
+                                           &evictions.sent.pages,
+                                           &evictions.sent.bytes,
+                                           &calls.pages_allocated,
+                                           &calls.allocations,
+                                           &calls.barriers,
+                                           &calls.dropped,
+                                           &calls.unused,
+                                           &calls.gained}) {
             counter->store(0, std::memory_order_relaxed);
         }
     }
 };
 
-static_assert(sizeof(PageCounters) == 144 && PageCounter::is_always_lock_free);
+static_assert(sizeof(PageCounters) == 168 && PageCounter::is_always_lock_free);
 
 // A PageCounters of each process.
 inline constexpr node::ClaimedRange page_counters_range{

@@ -4,6 +4,7 @@
 // service maps the pages afterwards (dsm/fault_service.hpp).
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "dsm/window.hpp"
@@ -27,9 +28,17 @@ public:
     //   others  ascending, no page twice; the page may be one of them
     virtual void bring_with(pages::PageNumber page, std::span<const PageRange> others) noexcept = 0;
 
+    // The most pages that a fault may fetch ahead of a stream.
+    [[nodiscard]] virtual std::uint64_t ahead_max() const noexcept { return ~std::uint64_t{0}; }
+
     // Does the same for one page whose bytes the node has. For any other page it returns false at
     // once, and the page word is as before.
     [[nodiscard]] virtual bool try_bring(pages::PageNumber page) noexcept = 0;
+
+    // Whether a fault on another page may map this one too, of which the node has the bytes.
+    [[nodiscard]] virtual bool may_map_beside(pages::PageNumber /*page*/) const noexcept {
+        return true;
+    }
 
     // Whether the page's home is here, and no other node caches it: its writes need no record. The
     // answer changes only in barriers.

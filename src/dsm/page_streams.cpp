@@ -56,7 +56,7 @@ PageStreams::PageStreams(const MappedPages<>& mapped, std::uint64_t unit_pages) 
       unit_pages_(unit_pages),
       units_((mapped.pages() + unit_pages - 1) / unit_pages) {}
 
-StreamWindow PageStreams::on_fault(pages::PageNumber page) noexcept {
+StreamWindow PageStreams::on_fault(pages::PageNumber page, std::uint64_t ahead_max) noexcept {
     const Unit unit = page / unit_pages_;
     for (std::atomic<std::uint64_t>& word : streams_) {
         std::uint64_t seen = word.load(std::memory_order_relaxed);
@@ -65,13 +65,13 @@ StreamWindow PageStreams::on_fault(pages::PageNumber page) noexcept {
         const std::uint64_t steps = steps_to(stream, unit);
         if (steps == 0) continue;
         stream.ahead -= std::min(steps, stream.ahead);
-        StreamWindow window = open_window(unit, stream);
+        StreamWindow window = open_window(unit, ahead_max, stream);
         window.used = steps - 1;
         const bool is_mine = word.compare_exchange_strong(
             seen, stream.packed(), std::memory_order_relaxed, std::memory_order_relaxed);
         return is_mine ? window : StreamWindow();
     }
-    return begin_stream(unit);
+    return begin_stream(unit, ahead_max);
 }
 
 // From the stream's last fault to a unit that continues it; else 0.
@@ -96,14 +96,16 @@ bool PageStreams::is_way_mapped(Unit from,
 }
 
 // Changes the stream to one whose last fault is on this unit.
-StreamWindow PageStreams::open_window(Unit unit, Stream& stream) const noexcept {
+StreamWindow PageStreams::open_window(Unit unit,
+                                      std::uint64_t ahead_max,
+                                      Stream& stream) const noexcept {
     StreamWindow window;
     window.stride = stream.stride;
     window.first = behind(unit, stream.stride, stream.ahead + 1);
-    const std::uint64_t units_max = window_pages_max / unit_pages_;
+    const std::uint64_t units_max = std::min(window_pages_max, ahead_max) / unit_pages_;
     const std::uint64_t window_max =
         length_of(stream.stride) == 1 ? units_max : std::min(units_max, scattered_max);
-    stream.window = std::clamp(2 * stream.window, std::uint64_t{1}, window_max);
+    stream.window = std::min(std::max(2 * stream.window, std::uint64_t{1}), window_max);
     window.count = std::min(stream.window, units_left(window.first, stream.stride, units_));
     if (window.count >= window_with_sentinel_min) {
         const std::uint64_t half = window.count / 2;
@@ -115,11 +117,11 @@ StreamWindow PageStreams::open_window(Unit unit, Stream& stream) const noexcept 
 }
 
 // A fault that continues no stream.
-StreamWindow PageStreams::begin_stream(Unit unit) noexcept {
+StreamWindow PageStreams::begin_stream(Unit unit, std::uint64_t ahead_max) noexcept {
     StreamWindow window;
     if (const std::int64_t stride = stride_to(unit); stride != 0) {
         Stream stream{unit, stride, 0, 0};
-        window = open_window(unit, stream);
+        window = open_window(unit, ahead_max, stream);
         streams_[next_stream_.fetch_add(1, std::memory_order_relaxed) % streams_max].store(
             stream.packed(), std::memory_order_relaxed);
     }

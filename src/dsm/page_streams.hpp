@@ -68,7 +68,9 @@ public:
     PageStreams(const MappedPages<>& mapped, std::uint64_t unit_pages) noexcept;
 
     // A fault on a page that is absent.
-    [[nodiscard]] StreamWindow on_fault(pages::PageNumber page) noexcept;
+    //   ahead_max  the most pages of the window; fewer than a unit: there is none
+    [[nodiscard]] StreamWindow on_fault(pages::PageNumber page,
+                                        std::uint64_t ahead_max = window_pages_max) noexcept;
 
 private:
     struct Stream;
@@ -81,8 +83,10 @@ private:
     [[nodiscard]] bool is_way_mapped(Unit from,
                                      std::int64_t stride,
                                      std::uint64_t steps) const noexcept;
-    [[nodiscard]] StreamWindow open_window(Unit unit, Stream& stream) const noexcept;
-    [[nodiscard]] StreamWindow begin_stream(Unit unit) noexcept;
+    [[nodiscard]] StreamWindow open_window(Unit unit,
+                                           std::uint64_t ahead_max,
+                                           Stream& stream) const noexcept;
+    [[nodiscard]] StreamWindow begin_stream(Unit unit, std::uint64_t ahead_max) noexcept;
     [[nodiscard]] std::int64_t stride_to(Unit unit) const noexcept;
     [[nodiscard]] bool is_end_of_row(Unit unit,
                                      std::int64_t direction,

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "dsm/copy_memory.hpp"
 #include "node/segment.hpp"
 #include "os/log_line.hpp"
 #include "os/process.hpp"
@@ -104,6 +105,7 @@ public:
         }
         node_.forget(pages_);
         memory_.clear(pages_);
+        give_back_twins(window, pages_);
     }
 
 private:
@@ -122,7 +124,8 @@ public:
     [[nodiscard]] std::uint64_t bytes_max() const noexcept override { return sizeof code_; }
 
     std::span<const char> notice() override {
-        if (window_.node() == node_) failure_ = rank_.fetcher_.fetch(pages_);
+        if (window_.node() == node_)
+            failure_ = rank_.fetcher_.fetch(pages_, PageFetcher::Need::homes);
         code_ = static_cast<std::uint64_t>(failure_.code());
         return {reinterpret_cast<const char*>(&code_), sizeof code_};
     }
@@ -146,15 +149,19 @@ private:
         const pages::NodeNumber before = window_.homes().home(page);
         window_.homes().set_home(page, node_);
         if (before == node_) return;
-        window_.clock().remove(page);
         if (window_.node() == node_) {
+            window_.clock().remove(page);
             window_.page_words().become_home(page);
+            give_back_twins(window_, {page, 1});
             rank_.counters_.calls.gained.fetch_add(1, std::memory_order_relaxed);
         } else if (window_.node() == before) {
             window_.sharers().clear(page);
             window_.page_words().lose_home(page, false);
+            window_.clock().use(page);  // its memory
+            window_.clock().neglect(page);
         } else {
             window_.page_words().invalidate(page);
+            window_.clock().neglect(page);
         }
     }
 
@@ -173,12 +180,13 @@ RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory, const BoundRange
       counters_(page_counters(gma.space().segment(), gma.space().slot())),
       mapped_(memory.window().page_count()),
       updates_(memory.window().page_count()),
-      lent_(memory.window().page_count()),
+      lent_(mapped_),
       node_(state_of(memory.window())),
       peers_(gma),
       link_(gma, memory.window()),
-      fetcher_(parts(), *this),
       flusher_(parts(), operations::difference_code()),
+      evictor_(parts(), flusher_, mapped_),
+      fetcher_(parts(), *this, &evictor_),
       fence_(parts(), flusher_),
       early_(flusher_),
       bound_pages_(gma, parts(), fetcher_),
@@ -201,11 +209,14 @@ PageParts RankPages::parts() noexcept {
 Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
                                                     const WindowMemory& memory,
                                                     const BoundRanges& bound,
-                                                    TrackerKind kind) {
+                                                    TrackerKind kind,
+                                                    std::uint64_t cache_bytes) {
     std::unique_ptr<RankPages> made(new RankPages(gma, memory, bound));
+    made->set_cache(cache_bytes);
     auto tracker = Tracker::start(kind, tracked_memory(memory.window()), made->mapped_);
     if (!tracker.is_ok()) return std::move(tracker).failure();
     made->tracker_ = std::move(tracker).value();
+    made->evictor_.start(*made->tracker_);
     if (Status status = made->service_.start(*made->tracker_); !status.is_ok()) return status;
     const PageBarrier::RankMapping own{*made->tracker_, made->mapped_, made->updates_, made->lent_};
     made->barrier_ = std::make_unique<PageBarrier>(made->parts(), own, made->flusher_);
@@ -237,7 +248,7 @@ bool RankPages::meet(team::Team& team, Status& status) {
 Status RankPages::fetch_again() {
     const std::span<const PageRange> again = barrier_->to_fetch_again();
     if (again.empty()) return {};
-    (void)fetcher_.fetch(again);
+    (void)fetcher_.fetch(again, PageFetcher::Need::ahead);
     Status status;
     std::uint64_t count = 0;
     for (const PageRange pages : again) {
@@ -312,8 +323,21 @@ Status RankPages::prefetch(PageRange pages) {
     // map_brought() fetches the rest of each block like a fault, which ends the process if the home of
     // a page is lost.
     if (tracker_->maps_whole_blocks()) pages = whole_blocks(pages, memory_.window().page_count());
+    if (node_.copies_max() != 0) return prefetch_in_bound(pages);
     Status status = fetcher_.fetch(pages);
     return status.is_ok() ? service_.map_brought(pages).status() : std::move(status);
+}
+
+// No eviction drops a page that this call has fetched before it returns.
+Status RankPages::prefetch_in_bound(PageRange pages) {
+    // More would drop the pages that the program uses.
+    const std::uint64_t most = node_.copies_max() / 2 / Tracker::block_pages * Tracker::block_pages;
+    pages.count = std::min(pages.count, most);
+    for (std::uint64_t i = 0; i < pages.count; ++i) mapped_.enter(pages.first + i);
+    Status status = fetcher_.fetch(pages, PageFetcher::Need::ahead);
+    if (status.is_ok()) status = service_.map_brought(pages).status();
+    for (std::uint64_t i = 0; i < pages.count; ++i) mapped_.leave(pages.first + i);
+    return status;
 }
 
 Status RankPages::flush(PageRange pages) {
@@ -324,6 +348,7 @@ Status RankPages::flush(PageRange pages) {
 }
 
 Status RankPages::open(PageRange pages, bool is_written) {
+    lent_.hold(pages);
     Status status = fetcher_.fetch(pages);
     if (status.is_ok() && is_written) lent_.add(pages);
     return status;

@@ -24,6 +24,7 @@
 #include "dsm/mapped_pages.hpp"
 #include "dsm/node_state.hpp"
 #include "dsm/page_counters.hpp"
+#include "dsm/page_evictor.hpp"
 #include "dsm/page_fence.hpp"
 #include "dsm/page_journal.hpp"
 #include "dsm/page_updates.hpp"
@@ -49,11 +50,13 @@ public:
 
     // Begins to track this rank's mapping: from now on a touched page is fetched.
     //   gma, memory, bound  outlive this
+    //   cache_bytes  of set_cache()
     // Errors: as Tracker::start and FaultService::start.
     static base::Result<std::unique_ptr<RankPages>> start(gma::Gma& gma,
                                                           const WindowMemory& memory,
                                                           const BoundRanges& bound,
-                                                          TrackerKind kind);
+                                                          TrackerKind kind,
+                                                          std::uint64_t cache_bytes);
 
     // No thread of the rank touches the window while it ends.
     ~RankPages() override = default;
@@ -86,8 +89,19 @@ public:
     // The bytes that travel with locks.
     [[nodiscard]] BoundPages& bound_pages() noexcept { return bound_pages_; }
 
+    // Bounds the copies of other nodes' pages that the node keeps, for all its ranks. A lower bound than
+    // before holds from the next barrier on, or after some faults.
+    //   bytes  0: no bound; at least PageEvictor::copies_least pages are kept
+    void set_cache(std::uint64_t bytes) noexcept {
+        node_.set_copies_max(PageEvictor::copies_max_of(bytes));
+    }
+
+    // 0: no bound.
+    [[nodiscard]] std::uint64_t cache_pages() const noexcept { return node_.copies_max(); }
+
     // Fetches pages that the node lacks, and maps them for this rank: it touches them without a fault
-    // until the next barrier drops them. Where the tracker maps whole blocks, does so for all pages of
+    // until the next barrier or an eviction drops them. If the copies have a bound, it fetches the first
+    // half as many pages at most. Where the tracker maps whole blocks, does so for all pages of
     // the blocks.
     // Errors: as PageFetcher::fetch; system (the kernel refuses to map them).
     base::Status prefetch(PageRange pages);
@@ -107,8 +121,8 @@ public:
         updates_.choose(pages, choice);
     }
 
-    // The plain mapping has the pages; writes to it that end before this rank's next barrier are sent to
-    // their homes.
+    // The plain mapping has the pages until this rank's next barrier; writes to it that end before it are
+    // sent to their homes.
     // Errors: as PageFetcher::fetch.
     base::Status open(PageRange pages, bool is_written);
 
@@ -128,6 +142,7 @@ private:
     // The caller saves the bytes of held locks before, and restores them afterwards.
     bool move_held(team::Team& team, PageRange pages, pages::NodeNumber node, base::Status& status);
 
+    base::Status prefetch_in_bound(PageRange pages);
     void end(const base::Status& failure) noexcept override;
     [[nodiscard]] PageParts parts() noexcept;
 
@@ -141,8 +156,9 @@ private:
     NodeState<> node_;
     SegmentPeers peers_;
     GmaHomeLink link_;
-    PageFetcher fetcher_;
     Flusher flusher_;
+    PageEvictor evictor_;
+    PageFetcher fetcher_;
     PageFence fence_;
     EarlyFlusher early_;  // ends before the flusher
     BoundPages bound_pages_;

@@ -21,6 +21,7 @@ public:
 
     [[nodiscard]] bool is_dead(pages::SlotNumber slot) noexcept override;
     void wait_while(const Word& word, std::uint64_t seen) noexcept override;
+    [[nodiscard]] std::uint64_t own_thread() noexcept override;
     void wake(const Word& word) noexcept override;
 
 private:

@@ -52,7 +52,8 @@ Status start(team::Team& team,
     Status own;
     auto choice = choose_tracker(false, tools.fault_way);
     if (choice.is_ok()) {
-        auto started = RankPages::start(tools.gma, memory, bound, choice.value().kind);
+        auto started =
+            RankPages::start(tools.gma, memory, bound, choice.value().kind, tools.cache_bytes);
         if (started.is_ok()) {
             rank = std::move(started).value();
         } else {

@@ -35,6 +35,7 @@ struct SharedPagesTools {
     data::Allocator& allocator;
     team::Teams& teams;
     base::PageFaultWay fault_way;  // chooses the tracker in a job of several nodes
+    std::uint64_t cache_bytes;     // the bound that RankPages::set_cache() gets
     // Binds bytes to a lock, or none (lock/locks.hpp).
     std::function<base::Status(memory::GlobalAddress, std::span<const std::byte>)> bind_lock;
 };
@@ -152,6 +153,21 @@ public:
     // Errors: argument (as above).
     //   bytes  1 or more
     base::Status choose_update(const void* address, std::uint64_t bytes, UpdateChoice choice);
+
+    // RankPages::set_cache(); no effect on one node.
+    void set_cache(std::uint64_t bytes) noexcept {
+        if (rank_ != nullptr) rank_->set_cache(bytes);
+    }
+
+    // The bound, rounded to pages; 0: none.
+    [[nodiscard]] std::uint64_t cache_bytes() const noexcept {
+        return rank_ == nullptr ? 0 : rank_->cache_pages() * pages::page_bytes;
+    }
+
+    // The copies of other nodes' pages of which the node has memory.
+    [[nodiscard]] std::uint64_t bytes_cached() const noexcept {
+        return rank_ == nullptr ? 0 : window().clock().count() * pages::page_bytes;
+    }
 
     // The bytes of a range of the window in the plain mapping, fetched if another node has them. What
     // is written there before the next barrier counts as written to the window.

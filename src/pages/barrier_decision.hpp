@@ -35,7 +35,8 @@ enum class PageFate : std::uint8_t {
     dropped,  // the copy went, if there was one: each process unmaps the page
     lost,     // the same, and this node was the page's home until now
     gained,   // this node is the home from now on; its copy has the newest bytes
-    tracked   // this node is the home, and tracks its writes from now on
+    tracked,  // this node is the home, and tracks its writes from now on
+    evicted   // the node gave its copy up to keep its bound: each process unmaps the page
 };
 
 struct FateRun {

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "pages/page.hpp"
 
@@ -139,21 +140,31 @@ public:
         return end(page, slot, PageState::absent, PageWord::none);
     }
 
-    // Holds a copy in order to drop it: the caller removes its mapping, then sends its writes to the
-    // home, and ends with abandon(). Returns false, and changes nothing, unless the page is valid
-    // and no other living process maps it.
+    // Holds a page in order to give its memory back: the caller removes its mapping, then sends its
+    // writes to the home, and ends with abandon() or cancel_drop().
+    // Returns the word before: a valid page, an absent one, whose memory has bytes out of date, or one
+    // whose holder has died. Returns nothing, and changes nothing, if another living process maps the
+    // page or holds it, or if it is a home.
     template <typename IsDead>
-    [[nodiscard]] bool begin_drop(PageNumber page,
-                                  SlotNumber slot,
-                                  const IsDead& is_dead) const noexcept {
+    [[nodiscard]] std::optional<PageWord> begin_drop(PageNumber page,
+                                                     SlotNumber slot,
+                                                     const IsDead& is_dead) const noexcept {
         std::uint64_t seen = words_[page].load(std::memory_order_acquire);
         for (;;) {
             const PageWord now = PageWord::unpacked(seen);
-            if (now.state != PageState::valid || now.who == PageWord::several) return false;
-            const bool is_mine = now.who == PageWord::none || now.who == slot + 1;
-            if (!is_mine && !is_dead(now.who - 1)) return false;
-            if (change(page, seen, {PageState::held, slot + 1, now.epoch})) return true;
+            if (now.state == PageState::home || now.who == PageWord::several) return std::nullopt;
+            const bool is_mine = now.state == PageState::valid && now.who == slot + 1;
+            if (now.who != PageWord::none && !is_mine && !is_dead(now.who - 1)) return std::nullopt;
+            if (change(page, seen, {PageState::held, slot + 1, now.epoch})) return now;
         }
+    }
+
+    // The holder keeps the page: it is as it was.
+    //   before  what begin_drop() returned
+    void cancel_drop(PageNumber page, SlotNumber slot, const PageWord& before) const noexcept {
+        const bool is_valid = before.state == PageState::valid;
+        (void)end(page, slot, is_valid ? PageState::valid : PageState::absent,
+                  is_valid ? before.who : PageWord::none);
     }
 
     // Notes that this node wrote the page in an epoch. Never lowers the epoch.

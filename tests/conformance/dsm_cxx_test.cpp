@@ -97,6 +97,13 @@ TEST_F(DsmCxxTest, barriers_fetch_elements_again_as_the_program_chooses) {
     EXPECT_THROW(dsm::set_update(numbers.data(), ~std::size_t{0}, dsm::update::always), dsm::error);
 }
 
+TEST_F(DsmCxxTest, set_cache_bounds_the_copies_of_a_node) {
+    EXPECT_THROW(dsm::set_cache(0), dsm::error) << "no shared pages";
+    const dsm::pages shared(16 * page);
+    dsm::set_cache(std::size_t{1} << 20);
+    dsm::set_cache(0);
+}
+
 TEST_F(DsmCxxTest, prefetched_elements_are_those_that_were_written) {
     constexpr std::size_t count = 4 * page / sizeof(int);
     const dsm::pages shared(16 * page);

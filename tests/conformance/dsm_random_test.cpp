@@ -3,7 +3,8 @@
 // two threads of each rank access bytes by plain pointers, by acp_put and acp_get of pointers into the
 // pages, and by acp_get and acp_copy from global addresses of the pages, with prefetches, flushes and fences in between;
 // areas of the window are freed and allocated again. Each read sees the bytes of the model; so does
-// the whole window at the end. TEST_SEEDS sets how many programs run; TEST_SEED alone repeats one.
+// the whole window at the end. With TEST_PAGES=N the window has N / 2 to N pages, which ACP_DSM_CACHE lets a
+// node keep in part alone. TEST_SEEDS sets how many programs run; TEST_SEED alone repeats one.
 #include <algorithm>
 #include <array>
 #include <barrier>
@@ -49,9 +50,12 @@ Piece piece_of(std::span<const Access> accesses) {
 
 class DsmRandomTest : public RankedTest {
 protected:
+    const std::uint64_t pages_most_ = from_environment("TEST_PAGES", pages_max);
+    const std::uint64_t pages_least_ = std::getenv("TEST_PAGES") == nullptr ? 1 : pages_most_ / 2;
+
     void run_program(std::uint64_t seed) {
         Random random(seed + 7);
-        shape_ = {random.between(1, pages_max), random.between(2, 8),
+        shape_ = {random.between(pages_least_, pages_most_), random.between(2, 8),
                   static_cast<std::uint32_t>(procs_) * threads, random.between(1, 6)};
         const RaceFreeProgram program(seed, shape_);
         areas_.assign(program.areas().size(), nullptr);
@@ -216,7 +220,7 @@ TEST_F(DsmRandomTest, each_read_of_a_program_without_data_races_sees_the_bytes_o
     const std::uint64_t end = std::getenv("TEST_SEED") == nullptr ? first + count : first + 1;
     allow_seconds(static_cast<unsigned>(60 + count));
     // Room for areas of any length among others.
-    const bool is_open = acp_init_dsm(4 * pages_max * page) == 0;
+    const bool is_open = acp_init_dsm(4 * pages_most_ * page) == 0;
     if (!is_open && acp_errno() == ACP_ERR_UNSUPPORTED) GTEST_SKIP() << acp_error_message();
     ASSERT_TRUE(is_open) << acp_error_message();
     for (std::uint64_t seed = first; seed < end; ++seed) {

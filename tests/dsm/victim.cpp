@@ -15,7 +15,12 @@
 namespace acp::test {
 namespace {
 
-constexpr std::size_t words_of_rank = std::size_t{8} * 4096 / 8;
+constexpr std::size_t words_of_page = 4096 / 8;
+constexpr std::size_t pages_of_rank = 64;
+constexpr std::size_t words_of_rank = pages_of_rank * words_of_page;
+constexpr std::size_t pages_count = member_ranks * pages_of_rank;
+constexpr std::size_t lane =
+    words_of_page - member_ranks;  // the place of the word of rank 0 in a page
 
 class Worker : MemberVictim {
 public:
@@ -32,16 +37,21 @@ public:
         std::uint64_t round = 0;
         repeat_until_refused([&] {
             ++round;
-            for (int i = 0; i < 20; ++i) own()[random.below(words_of_rank)] = round;
-            if (!is_lonely) read_others(random, round);
+            write_own(random, round);
+            if (!is_lonely) {
+                read_others(random, round);
+                check_lanes(round - 1);
+                write_lanes(round);
+            }
             for (int i = 0; i < 3; ++i) exchange_words(random);
-            for (int i = 0; i < 20; ++i) own()[random.below(words_of_rank)] = round;
+            write_own(random, round);
             return acp_barrier_dsm() == 0;
         });
         must(acp_barrier_dsm() != 0, "a later barrier goes well");
         must_be_refused();
         must(own()[0] <= round, "its own page");
         for (int i = 0; i < 100; ++i) exchange_words(random);
+        if (!is_lonely) check_lanes(round - 1);
         must(acp_finalize_dsm() != 0, "acp_finalize_dsm goes well");
         acp_finalize();
         return exit_status();
@@ -68,6 +78,38 @@ private:
             must(acp_flush_dsm(words_ + first, count * 8) == 0, "acp_flush_dsm");
         } else if (acp_fence_dsm(words_ + first, count * 8) != 0) {
             must(acp_errno() == ACP_ERR_PEER, "acp_fence_dsm");
+        }
+    }
+
+    void write_own(Random& random, std::uint64_t round) const {
+        for (int i = 0; i < 20; ++i) {
+            const std::size_t at = random.below(words_of_rank);
+            if (at % words_of_page < lane) own()[at] = round;
+        }
+    }
+
+    [[nodiscard]] volatile std::uint64_t& lane_of(std::size_t page, std::uint64_t rank) const {
+        return words_[page * words_of_page + lane + rank];
+    }
+
+    // Calls visit(page) for the pages in which a rank writes its word in a round.
+    template <typename Visit>
+    static void for_each_written(std::uint64_t rank, std::uint64_t round, const Visit& visit) {
+        Random random(round * member_ranks + rank + 1);
+        for (int i = 0; i < 25; ++i) visit(random.below(pages_count));
+    }
+
+    void write_lanes(std::uint64_t round) const {
+        const auto self = static_cast<std::uint64_t>(acp_rank());
+        for_each_written(self, round, [&](std::size_t page) { lane_of(page, self) = round; });
+    }
+
+    // What all ranks wrote before the last barrier.
+    void check_lanes(std::uint64_t round) {
+        for (std::uint64_t rank = 0; round != 0 && rank < member_ranks; ++rank) {
+            for_each_written(rank, round, [&](std::size_t page) {
+                must(lane_of(page, rank) >= round, "a write before the barrier is lost");
+            });
         }
     }
 

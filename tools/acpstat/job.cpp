@@ -213,6 +213,9 @@ std::vector<SharedPagesOf> shared_pages_of(const Gateway& gateway) {
                         {"pages_ahead", value(its.faults.ahead)},
                         {"pages_ahead_unused", value(its.calls.unused)},
                         {"pages_dropped", value(its.calls.dropped)},
+                        {"pages_evicted", value(its.evictions.pages)},
+                        {"pages_evicted_sent", value(its.evictions.sent.pages)},
+                        {"bytes_evicted_sent", value(its.evictions.sent.bytes)},
                         {"homes_gained", value(its.calls.gained)}}});
     }
     return all;

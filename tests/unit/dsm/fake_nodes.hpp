@@ -95,6 +95,9 @@ public:
     // Requests are carried out in the reverse order: a get before the mark of its fetch.
     void reverse() { is_reversed_ = true; }
 
+    // A fiber that waits carries out its own requests alone: one that is killed takes no other one's along.
+    void separate() { is_separate_ = true; }
+
     // Called before a mark is made at the home.
     std::function<void()> before_mark = [] {};
 
@@ -110,7 +113,8 @@ private:
     };
 
     gma::Handle add(pages::NodeNumber home, std::function<void()> run);
-    void run_one();
+    void run_one(gma::Handle awaited);
+    [[nodiscard]] std::ptrdiff_t choose(gma::Handle awaited);
 
     FakeNodes& nodes_;
     std::uint32_t node_;
@@ -118,6 +122,7 @@ private:
     acp::test::Random random_;
     pages::NodeNumber lost_ = pages::no_node;
     bool is_reversed_ = false;
+    bool is_separate_ = false;
     std::vector<Pending> pending_;
     std::vector<bool> has_ended_{true};
     std::vector<bool> has_failed_{false};
@@ -131,6 +136,11 @@ public:
 
     void wait_while(const Word& word, std::uint64_t seen) noexcept override {
         sched::sleep_while(&word, word.load(std::memory_order_relaxed) == seen);
+    }
+
+    // A fiber is a thread.
+    [[nodiscard]] std::uint64_t own_thread() noexcept override {
+        return sched::current_fiber() + 1;
     }
 
     void wake(const Word& word) noexcept override { sched::wake_all(&word); }
@@ -225,11 +235,18 @@ inline gma::Handle FakeLink::add(pages::NodeNumber home, std::function<void()> r
     return last_;
 }
 
-// Carries out any request, with other fibers in between.
-inline void FakeLink::run_one() {
-    if (pending_.empty()) return;
+inline std::ptrdiff_t FakeLink::choose(gma::Handle awaited) {
     const std::size_t last = pending_.size() - 1;
-    const auto at = static_cast<std::ptrdiff_t>(is_reversed_ ? last : random_.below(last + 1));
+    std::size_t at = is_reversed_ ? last : random_.below(last + 1);
+    for (std::size_t i = 0; i <= last && is_separate_; ++i)
+        if (pending_[i].request == awaited) at = i;
+    return static_cast<std::ptrdiff_t>(at);
+}
+
+// Carries out any request, with other fibers in between.
+inline void FakeLink::run_one(gma::Handle awaited) {
+    if (pending_.empty()) return;
+    const std::ptrdiff_t at = choose(awaited);
     Pending request = std::move(pending_[static_cast<std::size_t>(at)]);
     pending_.erase(pending_.begin() + at);
     request.run();
@@ -242,7 +259,7 @@ inline base::Status FakeLink::wait(gma::Handle request) {
         for (std::uint64_t i = random_.below(random_.chance(5) ? 50 : 4); i != 0; --i) {
             sched::pause();
         }
-        run_one();
+        run_one(request);
     }
     if (has_failed_[request]) return {base::Code::peer, "its node is lost"};
     return {};

@@ -26,28 +26,55 @@ std::vector<pages::PageNumber> taken(LentPages& lent) {
     return reported.all;
 }
 
-TEST(LentPages, are_reported_once_and_again_when_they_are_lent_again) {
-    LentPages lent(100);
+class LentPagesTest : public testing::Test {
+protected:
+    static constexpr std::uint64_t pages_count = 2000;
+
+    void lend(PageRange pages) {
+        lent.hold(pages);
+        lent.add(pages);
+    }
+
+    MappedPages<> mapped{pages_count};
+    LentPages lent{mapped};
+};
+
+TEST_F(LentPagesTest, are_reported_once_and_again_when_they_are_lent_again) {
     EXPECT_TRUE(taken(lent).empty());
-    lent.add({7, 3});
-    lent.add({8, 3});
-    lent.add({99, 1});
+    lend({7, 3});
+    lend({8, 3});
+    lend({99, 1});
     EXPECT_EQ(taken(lent), (std::vector<pages::PageNumber>{7, 8, 9, 10, 99}));
     EXPECT_TRUE(taken(lent).empty());
-    lent.add({8, 1});
+    lend({8, 1});
     EXPECT_EQ(taken(lent), (std::vector<pages::PageNumber>{8}));
 }
 
-TEST(LentPages, of_several_threads_are_all_reported) {
-    constexpr std::uint64_t count = 2000;
-    LentPages lent(count);
-    const auto lend = [&](std::uint64_t first) {
-        for (std::uint64_t page = first; page < count; page += 3) lent.add({page, 1});
+TEST_F(LentPagesTest, of_several_threads_are_all_reported) {
+    const auto lend_third = [&](std::uint64_t first) {
+        for (std::uint64_t page = first; page < pages_count; page += 3) lend({page, 1});
     };
     std::vector<std::thread> threads;
-    for (std::uint64_t first = 0; first < 3; ++first) threads.emplace_back(lend, first);
+    for (std::uint64_t first = 0; first < 3; ++first) threads.emplace_back(lend_third, first);
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(taken(lent).size(), count);
+    EXPECT_EQ(taken(lent).size(), pages_count);
+}
+
+TEST_F(LentPagesTest, that_are_read_are_not_reported) {
+    lent.hold({3, 4});
+    lent.add({5, 1});
+    EXPECT_EQ(taken(lent), (std::vector<pages::PageNumber>{5}));
+    lent.add({5, 1});
+    EXPECT_TRUE(taken(lent).empty()) << "it is not held";
+}
+
+TEST_F(LentPagesTest, are_not_dropped_by_an_eviction_until_they_are_taken) {
+    lent.hold({3, 2});
+    lent.hold({4, 2});
+    for (pages::PageNumber page = 3; page < 6; ++page) EXPECT_FALSE(mapped.try_drop(page)) << page;
+    EXPECT_TRUE(mapped.try_drop(6));
+    EXPECT_TRUE(taken(lent).empty());
+    for (pages::PageNumber page = 3; page < 6; ++page) EXPECT_TRUE(mapped.try_drop(page)) << page;
 }
 
 }  // namespace

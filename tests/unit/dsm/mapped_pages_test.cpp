@@ -152,10 +152,11 @@ struct MappingScene {
     }
 
     void evict(PageNumber page) {
-        if (!words.begin_drop(page, slot, is_dead)) return;
+        const auto before = words.begin_drop(page, slot, is_dead);
+        if (!before) return;
         if (!mapped.try_drop(page)) {
             ++refusals;
-            EXPECT_TRUE(words.end_fetch(page, slot, true));
+            words.cancel_drop(page, slot, *before);
             sched::wake_all(&memory[page]);
             return;
         }

@@ -198,12 +198,14 @@ private:
         const pages::PageWords<> words = node.window.page_words();
         if (is_flushing_[index_of(rank)]) return;
         const auto none_is_dead = [](pages::SlotNumber) { return false; };
-        if (!words.begin_drop(page, rank.slot, none_is_dead)) return;
+        const auto before = words.begin_drop(page, rank.slot, none_is_dead);
+        if (!before) return;
         const bool was_mapped = rank.is_mapped[page];
-        if (rank.entered[page] == 0) drop(rank, page);
-        if (rank.entered[page] != 0 || (node.state.to_flush(0) >> page & 1) != 0) {
+        if (before->state == pages::PageState::valid && rank.entered[page] == 0) drop(rank, page);
+        if (before->state != pages::PageState::valid || rank.entered[page] != 0 ||
+            (node.state.to_flush(0) >> page & 1) != 0) {
             rank.is_mapped[page] = was_mapped;
-            (void)words.end_fetch(page, rank.slot, was_mapped);
+            words.cancel_drop(page, rank.slot, *before);
         } else {
             node.window.clock().remove(page);
             std::memset(node.window.plain(page).data(), 0xee, pages::page_bytes);

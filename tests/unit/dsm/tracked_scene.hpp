@@ -200,15 +200,20 @@ public:
 
     // By a thread, beside others that touch the pages. Whether it dropped the page.
     bool evict(PageNumber page) {
-        if (!words_.begin_drop(page, slot, is_dead)) return false;
-        const bool is_mine = mapped_.try_drop(page);
+        const auto before = words_.begin_drop(page, slot, is_dead);
+        if (!before) return false;
+        if (before->state != pages::PageState::valid) {
+            words_.cancel_drop(page, slot, *before);
+            return false;
+        }
+        const bool is_mine = mapped_.try_drop(page).has_value();
         if (is_mine) {
             if (!tracker_->unmap({page, 1}).is_ok()) std::abort();
             flush(page);
             std::memset(plain(page), '?', page_bytes);
             words_.abandon(page, slot);
         } else {
-            words_.end_fetch(page, slot, true);
+            words_.cancel_drop(page, slot, *before);
         }
         return is_mine;
     }

@@ -3,6 +3,7 @@
 // must keep, and counts right among several processes, also after one of them was killed.
 #include "pages/clock.hpp"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <set>
 #include <vector>
@@ -27,11 +28,18 @@ struct ClockOf {
     // What the clock drops to keep its bound; all pages may go.
     [[nodiscard]] Pages shrink_to(std::uint64_t pages_max) const {
         Pages dropped;
-        clock.shrink_to(pages_max, [&](PageNumber page) {
+        offer(pages_max, [&](PageNumber page) {
             EXPECT_TRUE(dropped.insert(page).second) << "dropped twice";
             clock.remove(page);
         });
         return dropped;
+    }
+
+    template <typename Drop>
+    void offer(std::uint64_t pages_max, const Drop& drop) const {
+        typename CacheClock<Atomic>::Sweep sweep(clock);
+        std::array<PageNumber, 1> page{};
+        while (clock.count() > pages_max && sweep.next(page) == 1) drop(page[0]);
     }
 
     [[nodiscard]] std::uint64_t cached(std::uint64_t pages) const {
@@ -98,13 +106,65 @@ TEST(CacheClockTest, ends_when_no_page_may_go) {
     ClockOf<> node(130);
     for (PageNumber page = 0; page < 130; ++page) node.clock.use(page);
     std::uint64_t offers = 0;
-    node.clock.shrink_to(0, [&](PageNumber) { ++offers; });
+    node.offer(0, [&](PageNumber) { ++offers; });
     EXPECT_EQ(node.clock.count(), 130U);
     EXPECT_EQ(offers, 130U) << "each page is offered once in two rounds, the first takes its bit";
-    node.clock.shrink_to(0, [&](PageNumber page) {
+    node.offer(0, [&](PageNumber page) {
         if (page % 2 == 0) node.clock.remove(page);
     });
     EXPECT_EQ(node.clock.count(), 65U);
+}
+
+TEST(CacheClockTest, returns_old_pages_in_steps_of_any_size) {
+    ClockOf<> node(300);
+    for (PageNumber page = 0; page < 300; page += 3) node.clock.use(page);
+    CacheClock<>::Sweep sweep(node.clock);
+    std::array<PageNumber, 7> room{};
+    Pages all;
+    for (std::size_t count = room.size(); count == room.size();) {
+        count = sweep.next(room);
+        for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(all.insert(room[i]).second) << room[i];
+    }
+    EXPECT_EQ(all.size(), 100U);
+    EXPECT_EQ(sweep.next(room), 0U) << "two rounds are over";
+}
+
+TEST(CacheClockTest, takes_a_neglected_page_before_those_in_use) {
+    ClockOf<> node(100);
+    for (PageNumber page = 0; page < 100; ++page) node.clock.use(page);
+    node.clock.neglect(70);
+    node.clock.neglect(70);
+    EXPECT_EQ(node.shrink_to(99), Pages{70});
+}
+
+TEST(CacheClockTest, admits_new_copies_up_to_the_bound) {
+    ClockOf<> node(100);
+    for (PageNumber page = 0; page < 10; ++page) EXPECT_TRUE(node.clock.try_use(page, 10)) << page;
+    EXPECT_FALSE(node.clock.try_use(10, 10));
+    EXPECT_FALSE(node.clock.is_cached(10));
+    EXPECT_EQ(node.clock.count(), 10U);
+    EXPECT_TRUE(node.clock.try_use(3, 10)) << "it has the copy";
+    EXPECT_TRUE(node.clock.try_use(3, 5)) << "also beyond a lower bound";
+    EXPECT_EQ(node.clock.count(), 10U);
+    node.clock.remove(3);
+    EXPECT_TRUE(node.clock.try_use(10, 10));
+}
+
+TEST(CacheClockTest, admits_no_copy_beyond_the_bound_to_several_processes) {
+    sched::for_each_seed(2000, [](std::uint64_t seed) {
+        ClockOf<sched::Atomic> node(8);
+        const auto act = [&](PageNumber first) {
+            for (PageNumber page = first; page < first + 4; ++page) {
+                (void)node.clock.try_use(page, 3);
+                EXPECT_LE(node.clock.count(), 3U);
+            }
+        };
+        sched::Options options;
+        options.seed = seed;
+        EXPECT_EQ(sched::run(options, {[&] { act(0); }, [&] { act(4); }}).failure, "");
+        EXPECT_EQ(node.clock.count(), 3U);
+        EXPECT_EQ(node.cached(8), 3U);
+    });
 }
 
 // Processes that fetch and drop pages by their words, as those of a node do.
@@ -125,7 +185,7 @@ struct CachingScene {
             if (words.access(page, slot, is_dead) != PageAccess::fetch) continue;
             node.clock.use(page);
             EXPECT_TRUE(words.end_fetch(page, slot, true));
-            node.clock.shrink_to(2, [&](PageNumber old) { drop(old, slot); });
+            node.offer(2, [&](PageNumber old) { drop(old, slot); });
         }
     }
 

@@ -21,7 +21,7 @@ struct PageWordTest : testing::Test {
     }
 
     [[nodiscard]] bool begin_drop(SlotNumber slot) const {
-        return words.begin_drop(1, slot, is_dead_five);
+        return words.begin_drop(1, slot, is_dead_five).has_value();
     }
 
     void fetch(SlotNumber slot) const {
@@ -87,7 +87,6 @@ TEST_F(PageWordTest, gives_a_dead_fetchers_page_to_the_next_one) {
 }
 
 TEST_F(PageWordTest, lets_a_process_drop_a_copy_that_it_alone_maps) {
-    EXPECT_FALSE(begin_drop(0)) << "absent";
     fetch(0);
     EXPECT_FALSE(begin_drop(1)) << "another process maps it";
     EXPECT_TRUE(begin_drop(0));
@@ -114,6 +113,40 @@ TEST_F(PageWordTest, lets_any_process_drop_a_copy_that_none_or_a_dead_one_maps) 
     EXPECT_TRUE(words.abandon(1, 1));
     fetch(5);
     EXPECT_TRUE(begin_drop(1));
+}
+
+TEST_F(PageWordTest, lets_any_process_give_back_the_memory_of_an_absent_page) {
+    EXPECT_TRUE(begin_drop(0));
+    EXPECT_FALSE(begin_drop(1)) << "another process holds it";
+    EXPECT_EQ(access(1), PageAccess::wait);
+    EXPECT_TRUE(words.abandon(1, 0));
+    EXPECT_EQ(access(1), PageAccess::fetch);
+}
+
+TEST_F(PageWordTest, of_a_dead_holder_may_be_dropped) {
+    EXPECT_EQ(access(5), PageAccess::fetch);
+    const auto before = words.begin_drop(1, 0, is_dead_five);
+    ASSERT_TRUE(before.has_value());
+    EXPECT_EQ(before->state, PageState::held);
+    words.cancel_drop(1, 0, *before);
+    EXPECT_EQ(words.read(1).state, PageState::absent) << "its bytes are of no use";
+}
+
+TEST_F(PageWordTest, is_as_before_a_drop_that_is_cancelled) {
+    const auto cancelled = [this](SlotNumber slot) {
+        const auto before = words.begin_drop(1, slot, is_dead_five);
+        ASSERT_TRUE(before.has_value());
+        words.cancel_drop(1, slot, *before);
+        EXPECT_EQ(words.read(1).packed(), before->packed());
+    };
+    cancelled(0);
+    fetch(0);
+    cancelled(0);
+    EXPECT_FALSE(begin_drop(1)) << "the other process maps it";
+    words.invalidate(1);
+    EXPECT_EQ(access(0), PageAccess::fetch);
+    EXPECT_TRUE(words.end_fetch(1, 0, false));
+    cancelled(1);
 }
 
 TEST_F(PageWordTest, keeps_the_epoch_of_the_last_write_through_every_change) {
