@@ -44,6 +44,7 @@ for ranks in 2 4; do
     echo "== dsm and dsm-programs, $ranks nodes"
     "$bin/acprun" -n "$ranks" --nodes "$ranks" "$bin/acpbench" dsm --json "$report/dsm-nodes-$ranks.json"
     "$bin/acprun" -n "$ranks" --nodes "$ranks" "$bin/acpbench" dsm-programs --json "$report/dsm-programs-nodes-$ranks.json"
+    "$bin/acprun" -n "$ranks" --nodes "$ranks" "$bin/acpbench" dsm-cache --json "$report/dsm-cache-nodes-$ranks.json"
 done
 measure dsm-programs 2 dsm-programs
 measure heap 2 heap

@@ -176,6 +176,15 @@ class Experiments(unittest.TestCase):
             self.assertEqual(rows[1]["extra"]["faults_a_page"] == 0, nodes == 1)
             self.assertLess(rows[1]["extra"]["faults_a_page"], 0.5)
 
+    def test_matrices_beyond_the_bound_of_copies_are_multiplied(self):
+        for ranks, nodes in ((1, 1), (2, 2), (4, 2)):
+            rows = self.quick(ranks, "dsm-cache", nodes=nodes)
+            self.assertEqual([its["case"] for its in rows],
+                             ["matrices of 4 x the bound", "matrices of 4 x the bound, prefetched"])
+            for its in rows:
+                self.assertEqual(its["yardstick"]["name"], "without a bound")
+                self.assertEqual(its["extra"]["evicted"] > 0, nodes > 1)
+
     def test_atomics_are_measured_alone_and_contended(self):
         rows = self.quick(3, "atomic")
         self.assertEqual([its["case"] for its in rows],

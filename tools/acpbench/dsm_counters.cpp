@@ -32,6 +32,9 @@ public:
         if (is_bound_) must(acp_bind_dsm(lock_, counters_.data(), counters_.bytes()) == 0);
     }
 
+    CountersProgram(const CountersProgram&) = delete;
+    CountersProgram& operator=(const CountersProgram&) = delete;
+
     ~CountersProgram() override {
         if (is_bound_) must(acp_bind_dsm(lock_, counters_.data(), 0) == 0);
         if (place_.rank == 0) must(acp_free_lock(lock_) == 0);

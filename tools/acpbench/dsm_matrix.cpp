@@ -133,6 +133,9 @@ public:
         must(acp_allgather_team(acp_world_team(), &own_, sizeof own_, of_ranks_.data()) == 0);
     }
 
+    MatrixByHand(const MatrixByHand&) = delete;
+    MatrixByHand& operator=(const MatrixByHand&) = delete;
+
     ~MatrixByHand() override { acp_free(own_); }
 
     void prepare() override {

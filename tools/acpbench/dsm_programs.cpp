@@ -29,8 +29,8 @@ namespace {
 constexpr std::size_t programs_bytes = std::size_t{64} << 20;
 
 struct ProgramVariant {
-    const char* name;
-    ProgramMaker make;
+    const char* name = nullptr;
+    ProgramMaker make = nullptr;
     bool needs_openmp = false;
     // of the time of the group's first program; 0: nothing was set out
     double at_most = 0;
@@ -251,9 +251,10 @@ private:
         const std::string name = std::string(variant.name) + ", beside";
         if (variant.at_most > 0)
             add_beside_first(name, times[i].all, times[0].all, variant.at_most);
-        if (variant.settled_at_most > 0)
+        if (variant.settled_at_most > 0) {
             add_beside_first(name + " after 3 barriers", times[i].settled, times[0].settled,
                              variant.settled_at_most);
+        }
     }
 
     void add_shares_of_by_hand(std::vector<Row>& rows,

@@ -45,6 +45,7 @@ int run_laplace(const Call& call);
 int run_dsm(const Call& call);
 int run_dsm_programs(const Call& call);
 int run_stream(const Call& call);
+int run_dsm_cache(const Call& call);
 int run_heap(const Call& call);
 int run_heap_full(const Call& call);
 int run_map(const Call& call);

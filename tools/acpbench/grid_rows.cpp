@@ -65,6 +65,7 @@ PrivateGrid::PrivateGrid(std::size_t count) {
     memory_.reset(std::calloc(1, bytes + huge_page_bytes));
     if (memory_ == nullptr) give_up("no private memory for " + std::to_string(count) + " doubles");
     const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     data_ = reinterpret_cast<double*>((address + huge_page_bytes - 1) & ~(huge_page_bytes - 1));
     advise_huge_pages(data_, bytes, false);
 }

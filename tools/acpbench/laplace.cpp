@@ -132,10 +132,11 @@ public:
     // nanoseconds and its faults to rank 0. Steps before the measured ones make pages present and
     // caches warm, and let barriers learn.
     void run(LaplaceWay way) {
-        if (is_on_shared_pages(way))
+        if (is_on_shared_pages(way)) {
             choose_update(way == LaplaceWay::learned || way == LaplaceWay::learned_by_threads
                               ? ACP_UPDATE_LEARN
                               : ACP_UPDATE_NEVER);
+        }
         if (way == LaplaceWay::flushed) move_outer_rows(true);
         step(way, steps_before);
         sync_all();
@@ -374,9 +375,10 @@ std::vector<Row> rows_of_ways(const LaplaceFigures& figures) {
                              figures.row(LaplaceWay::learned, "shared pages, learned"),
                              figures.row(LaplaceWay::prefetched, "shared pages, prefetched"),
                              figures.row(LaplaceWay::flushed, "shared pages, flush hints")};
-    if (figures.has(LaplaceWay::learned_by_threads))
+    if (figures.has(LaplaceWay::learned_by_threads)) {
         rows.push_back(
             figures.row(LaplaceWay::learned_by_threads, "shared pages, learned, OpenMP"));
+    }
     rows.push_back(figures.row(LaplaceWay::by_hand, "puts by hand"));
     rows.push_back(figures.row(LaplaceWay::on_private, "without communication"));
     rows.push_back(figures.row(LaplaceWay::alone, "one process"));
