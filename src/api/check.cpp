@@ -25,6 +25,7 @@ struct ToldPlaces {
     std::set<std::uintptr_t> places;
 
     // Whether a place is new, and there is room for it.
+    //   place  its CallSite::identity
     bool add(std::uintptr_t place) {
         const std::scoped_lock lock(mutex);
         return places.size() < places_told_max && places.insert(place).second;
@@ -38,7 +39,7 @@ ToldPlaces& told_places() {
 
 void tell(const std::string& mistake) {
     const os::CallSite site = os::find_call_site();
-    if (!told_places().add(site.address)) return;
+    if (!told_places().add(site.identity)) return;
     os::print_error("acp: ACP_CHECK: rank %u on %s: %s; called from %s\n", library().member->rank(),
                     os::host_name().c_str(), mistake.c_str(),
                     site.text.empty() ? "an unknown place" : site.text.c_str());

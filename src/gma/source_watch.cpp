@@ -74,10 +74,10 @@ void SourceWatch::end(std::uint32_t loan) noexcept {
 }
 
 void SourceWatch::tell(const Watched& put, const char* what) {
-    const bool is_told =
-        std::find(places_told_.begin(), places_told_.end(), put.site.address) != places_told_.end();
+    const bool is_told = std::find(places_told_.begin(), places_told_.end(), put.site.identity) !=
+                         places_told_.end();
     if (is_told || places_told_.size() == places_told_max) return;
-    places_told_.push_back(put.site.address);
+    places_told_.push_back(put.site.identity);
     memory::Command named;
     named.expected = memory::Command::note(put.call);
     const std::string call(memory::call_name(named));
