@@ -4,7 +4,8 @@
 // signal inside the bytes it announces, a handle that no call has returned. The forms acp_fetch_*
 // have neither a target nor a handle, so there is nothing to check. Called on the slow path only,
 // which every command takes then (open_inline_path); the inline path has no instruction for it.
-// Each place is reported once. Any thread.
+// Each place is reported once. Any thread. Tests: tests/unit/api/checked_calls_test.cpp,
+// tests/tools/acprun_doings_test.py.
 #pragma once
 
 #include <cstdint>

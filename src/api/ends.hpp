@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the calls on ends of channels and of segmented buffers: handles that have the type of a
-// pointer, and ranks as arguments. Any thread. Tests: tests/conformance/channel_test.cpp,
-// segbuf_test.cpp.
+// pointer, and ranks as arguments. Any thread. Tests: tests/unit/api/ends_test.cpp,
+// tests/conformance/channel_test.cpp, segbuf_test.cpp.
 #pragma once
 
 #include <cstdint>

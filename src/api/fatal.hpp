@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends a process because of an error of ACP: prints the message, and marks the process's slot so
 // that the agent does not report a crash. Any thread; does not return.
-// Tests: tests/tools/acprun_library_test.py, tests/life.
+// Tests: tests/unit/api/fatal_test.cpp, tests/tools/acprun_library_test.py, tests/life.
 #pragma once
 
 #include <string>
