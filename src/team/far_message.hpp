@@ -2,7 +2,8 @@
 // A message of a collective call between two members, and the channel ends that carry such
 // messages. The signature of the call precedes each message: packed together with a short message,
 // as a message of its own before a long one.
-// For the one thread that is in a call on the team. Tests: tests/unit/team/call_queue_test.cpp.
+// For the one thread that is in a call on the team. Tests: tests/unit/team/far_ends_test.cpp,
+// call_queue_test.cpp.
 #pragma once
 
 #include <array>
