@@ -11,6 +11,8 @@ import pathlib
 import re
 import sys
 
+import sources
+
 FIELDS_MAX = 20
 GMA_LINES_MAX = 300
 
@@ -225,4 +227,4 @@ def main(root: pathlib.Path, more_fields: dict[str, str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve(), MORE_FIELDS))
+    sys.exit(main(sources.root_given(), MORE_FIELDS))

@@ -29,4 +29,4 @@ def main(root: pathlib.Path, is_fixing: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "."), "--fix" in sys.argv))
+    sys.exit(main(sources.root_given(), "--fix" in sys.argv))

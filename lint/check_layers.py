@@ -16,6 +16,7 @@ import pathlib
 import re
 import sys
 
+import sources
 from check_classes import NOT_CODE, code_of
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([a-z_]+)/', re.M)
@@ -110,4 +111,4 @@ def main(root: pathlib.Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")))
+    sys.exit(main(sources.root_given()))

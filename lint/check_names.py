@@ -16,6 +16,7 @@ import re
 import sys
 from typing import Iterator, NamedTuple
 
+import sources
 from check_classes import code_of, end_of_block
 
 PREPROCESSOR = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
@@ -91,4 +92,4 @@ def main(root: pathlib.Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()))
+    sys.exit(main(sources.root_given()))

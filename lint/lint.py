@@ -26,7 +26,7 @@ def main() -> int:
         ("house", ["check_house.py", str(ROOT)], "sizes, first lines, leftovers, man pages"),
         ("classes", ["check_classes.py", str(ROOT)], "one class is one object: no circles of files, few fields"),
         ("names", ["check_names.py", str(ROOT)], "one name of a type is one thing"),
-        ("tests", ["check_tests.py", str(ROOT)], "every test file is named in a CMake list"),
+        ("tests", ["check_tests.py", str(ROOT)], "every test file is run, and layers have unit tests"),
         ("docs", ["check_docs.py", str(ROOT)], "pages, files and names that texts cite exist"),
         ("words", ["check_words.py", str(ROOT)], "sentences name their actor and the protocol's verb"),
         ("format", ["check_format.py", str(ROOT)], "laid out by clang-format"),

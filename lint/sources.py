@@ -9,11 +9,17 @@ import hashlib
 import pathlib
 import re
 import subprocess
+import sys
 import zlib
 
 FOLDERS = ("include", "src", "tools", "examples", "bench", "tests")
 CODE = {".h", ".hpp", ".c", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
+
+
+def root_given() -> pathlib.Path:
+    """The root of the tree to check: the first argument of the command, or else the current folder."""
+    return pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 
 
 def code_files(root: pathlib.Path, folders=FOLDERS) -> list[pathlib.Path]:

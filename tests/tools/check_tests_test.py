@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lint check of test files (lint/check_tests.py) on small trees: files that no list names, and all ways to name one."""
+"""The lint check of test files (lint/check_tests.py) on small trees: files that no list names, and all ways to name one; layers
+without enough unit tests."""
 import pathlib
 import sys
 import unittest
@@ -59,6 +60,17 @@ class Tests(unittest.TestCase):
         self.assertEqual(findings({"tests/unit/os/one_test.cpp": "", "tests/unit/os/parts/other_test.cpp": "",
                                    "tests/unit/attic/one_test.cpp": ""}),
                          ["tests/unit/attic/one_test.cpp", "tests/unit/os/parts/other_test.cpp"])
+
+    def test_half_a_line_of_unit_tests_is_asked_for_each_line_of_a_layer(self):
+        source = {"src/os/one.hpp": "\n" * 60, "src/os/one.cpp": "\n" * 40}
+        enough = {"tests/unit/os/one_test.cpp": "\n" * 30, "tests/unit/os/scene.hpp": "\n" * 20}
+        self.assertEqual(findings({**source, **enough}), [])
+        self.assertEqual(findings({**source, **enough, "src/os/more.cpp": "\n"}), ["tests/unit/os"])
+        self.assertEqual(findings(source), ["tests/unit/os"])
+
+    def test_a_layer_of_the_list_may_have_less(self):
+        self.assertEqual(findings({"src/base/one.cpp": "\n" * 100, "tests/unit/base/one_test.cpp": "\n" * 48}), [])
+        self.assertEqual(findings({"src/base/one.cpp": "\n" * 100, "tests/unit/base/one_test.cpp": "\n" * 47}), ["tests/unit/base"])
 
 
 if __name__ == "__main__":
