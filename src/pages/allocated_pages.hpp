@@ -58,6 +58,15 @@ public:
         return run == taken_.end() ? std::nullopt : std::optional(allocated(run->second));
     }
 
+    // The first page of the allocation that a page belongs to; nullopt: none has it.
+    [[nodiscard]] std::optional<PageNumber> first_of(PageNumber page) const noexcept {
+        auto run = taken_.upper_bound(page);
+        if (run == taken_.begin()) return std::nullopt;
+        --run;
+        const bool has_it = page - run->first < allocated(run->second);
+        return has_it ? std::optional(run->first) : std::nullopt;
+    }
+
     //   first  of an allocation
     void free(PageNumber first) noexcept {
         auto run = free_.insert(taken_.extract(first)).position;

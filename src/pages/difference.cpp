@@ -198,6 +198,10 @@ WrittenBytes WrittenBytes::operator&(const WrittenBytes& other) const noexcept {
     return both;
 }
 
+void WrittenBytes::add(const WrittenBytes& other) noexcept {
+    for (std::size_t line = 0; line < page_lines; ++line) lines_[line] |= other.lines_[line];
+}
+
 bool WrittenBytes::is_empty() const noexcept {
     return std::all_of(lines_.begin(), lines_.end(), [](std::uint64_t mask) { return mask == 0; });
 }

@@ -125,14 +125,25 @@ struct ByteRun {
 // both wrote without synchronisation, unless they stored the value that was there.
 class WrittenBytes {
 public:
+    // None.
+    WrittenBytes() noexcept = default;
+
     explicit WrittenBytes(Difference difference) noexcept;
 
     // The bytes that are in both.
     [[nodiscard]] WrittenBytes operator&(const WrittenBytes& other) const noexcept;
 
+    // Adds the bytes of another set.
+    void add(const WrittenBytes& other) noexcept;
+
     [[nodiscard]] bool is_empty() const noexcept;
 
     [[nodiscard]] std::uint32_t count() const noexcept;
+
+    // The bytes of a line, a bit each, as in a difference.
+    [[nodiscard]] std::uint64_t line(std::size_t line) const noexcept { return lines_[line]; }
+
+    void set_line(std::size_t line, std::uint64_t bytes) noexcept { lines_[line] = bytes; }
 
     // The first run that ends behind `from`, from there on; of no bytes if there is none.
     //   from  0 .. page_bytes

@@ -47,6 +47,24 @@ TEST(AllocatedPagesTest, knows_the_pages_at_the_beginning_of_an_allocation_alone
     EXPECT_EQ(AllocatedPages(0).allocate(1), std::nullopt);
 }
 
+TEST(AllocatedPagesTest, finds_the_allocation_of_a_page) {
+    AllocatedPages book(200);
+    EXPECT_EQ(book.first_of(0), std::nullopt);
+    EXPECT_EQ(book.allocate(2), 0);
+    EXPECT_EQ(book.allocate(64), 2);
+    EXPECT_EQ(book.allocate(1), 67);
+    EXPECT_EQ(book.first_of(0), 0);
+    EXPECT_EQ(book.first_of(1), 0);
+    EXPECT_EQ(book.first_of(2), 2);
+    EXPECT_EQ(book.first_of(65), 2);
+    EXPECT_EQ(book.first_of(66), std::nullopt) << "it stays unused";
+    EXPECT_EQ(book.first_of(67), 67);
+    EXPECT_EQ(book.first_of(68), std::nullopt);
+    book.free(2);
+    EXPECT_EQ(book.first_of(2), std::nullopt);
+    EXPECT_EQ(book.first_of(1), 0);
+}
+
 TEST(AllocatedPagesTest,
      long_allocations_are_not_a_power_of_two_apart_and_fit_as_they_were_counted) {
     AllocatedPages book(std::uint64_t{3} * 8192);
