@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two typed operations (local/typed_operation.hpp) by which a node reaches the shared pages of
+// The typed operations (local/typed_operation.hpp) by which a node reaches the shared pages of
 // another one: it sends its writes of a page to the page's home, and marks itself at the home as a
-// node that fetches pages. The pages and their words lie in one separate block of a heap, which a
+// node that fetches pages. Where the job checks its writes (pages/checked_page.hpp), the home notes
+// which node sent them, and a node that has fenced pages says so. The pages and their words lie in
+// one separate block of a heap, which a
 // request names by its address: it writes within that block alone. Applying a difference twice, or
 // marking twice, is the same as once, so a caller may repeat a request of a process that died.
 // Any thread.
@@ -70,6 +72,59 @@ struct MarkSharer : local::OperationTypes<allocator::OwnedHeap, PagesToMark, Mar
     static std::string places_of(const Input& input);
 };
 
-inline constexpr const auto& page_operations = local::rows_of<ApplyDifference, MarkSharer>;
+// Where a block has its pages, behind them as many twins, and the words of pages::WriterMasks.
+struct CheckedPages {
+    std::uint64_t block = 0;    // address, a multiple of pages::page_bytes
+    std::uint64_t pages = 0;    // number of pages of the window
+    std::uint64_t masks = 0;    // offset of the words, a multiple of 8
+    std::uint64_t entries = 0;  // the size of their pool
+    std::uint64_t page = 0;     // the first one of the request
+    std::uint32_t home = 0;     // the node of the block
+    std::uint32_t node = 0;     // that wrote
+};
+
+struct CheckedPatch {
+    CheckedPages pages;
+    std::uint32_t rank_next = 0;  // pages::PageWriter::rank_next
+    std::uint32_t reserved = 0;
+};
+
+inline constexpr std::uint32_t checked_patch_bytes_max = local::tail_most<CheckedPatch>;
+
+static_assert(checked_patch_bytes_max >= pages::DifferenceParts::part_bytes_min);
+
+// ApplyDifference for a job that checks its writes. Codes: argument (the tail is no difference; a
+// field is out of its range), address (the pages or the words are not in a separate block).
+struct ApplyChecked : local::OperationTypes<allocator::OwnedHeap,
+                                            CheckedPatch,
+                                            local::Nothing,
+                                            checked_patch_bytes_max> {
+    static constexpr local::OperationName name{"dsm.apply_checked",
+                                               "sending checked writes to a shared page"};
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
+// The most pages of one EndWrites.
+inline constexpr std::uint32_t end_pages_max = 64;
+
+struct PagesToEnd {
+    CheckedPages pages;
+    std::uint32_t count = 0;  // 1 .. end_pages_max
+    std::uint32_t reserved = 0;
+};
+
+// A node has fenced pages: its writes are ordered before those that other nodes make from now on.
+// Codes: argument, address (as above).
+struct EndWrites : local::OperationTypes<allocator::OwnedHeap, PagesToEnd, local::Nothing> {
+    static constexpr local::OperationName name{"dsm.end_writes", "a fence of shared pages"};
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
+inline constexpr const auto& page_operations =
+    local::rows_of<ApplyDifference, MarkSharer, ApplyChecked, EndWrites>;
 
 }  // namespace acp::operations

@@ -2,8 +2,6 @@
 // Fills both heaps by valid requests, and checks them afterwards.
 #include "unit/operations/hostile_scene.hpp"
 
-#include "pages/sharers.hpp"
-
 namespace acp::operations::test {
 
 using namespace acp::
@@ -41,8 +39,7 @@ void HostileScene::fill_blocks(std::uint32_t process, HeapContent& content) {
     content.separate = told<std::uint64_t>();
     const ToAllocate of_pages{alignment_most, BlockOwner::separate};
     ask(process, number_of<AllocateBlocks>,
-        bytes_of(of_pages,
-                 shared_pages * pages::page_bytes + pages::Sharers<>::bytes(shared_pages, 2)));
+        bytes_of(of_pages, masks_at + pages::WriterMasks<>::bytes(shared_pages, shared_pages)));
     content.shared_pages = told<std::uint64_t>();
     ask(process, number_of<LendBlock>, bytes_of(ToLend{2'000, 0}));
     content.lent = told<LentBlock>();
@@ -286,12 +283,18 @@ void HostileScene::add_page_requests(std::vector<Request>& all) const {
     const std::uint64_t block = target_content_.shared_pages;
     const std::uint64_t line = 3;
     const std::uint64_t bytes = 5;
-    const PagesToMark mark{block, shared_pages * pages::page_bytes, shared_pages, 0, 2, 1, 2, 0};
+    const PagesToMark mark{block, sharers_at, shared_pages, 0, 2, 1, 2, 0};
+    const CheckedPages checked{block, shared_pages, masks_at, shared_pages, 1, 0, 1};
     const std::vector<Request> requests{
         {number_of<ApplyDifference>,
          joined(bytes_of(PageToPatch{block, 1}, std::uint64_t{1} << line, std::uint64_t{0}, bytes),
                 "ab")},
         {number_of<MarkSharer>, bytes_of(mark)},
+        {number_of<ApplyChecked>,
+         joined(bytes_of(CheckedPatch{checked, 1, 0}, std::uint64_t{1} << line, std::uint64_t{0},
+                         bytes),
+                "ab")},
+        {number_of<EndWrites>, bytes_of(PagesToEnd{checked, 1, 0})},
     };
     all.insert(all.end(), requests.begin(), requests.end());
 }

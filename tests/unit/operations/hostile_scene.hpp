@@ -24,6 +24,8 @@
 #include "operations/lock_operations.hpp"
 #include "operations/page_operations.hpp"
 #include "operations/put_signal.hpp"
+#include "pages/sharers.hpp"
+#include "pages/writer_masks.hpp"
 #include "support/hash.hpp"
 #include "unit/local/test_owner.hpp"
 
@@ -73,7 +75,7 @@ struct HeapContent {
     // A held lock for which process 2 waits, and a free one.
     std::array<std::uint64_t, 2> locks{};
     std::uint32_t ticket = 0;
-    // A separate block of two shared pages and the words of their sharers.
+    // A separate block of two shared pages, their twins, and the words of their sharers and writers.
     std::uint64_t shared_pages = 0;
 };
 
@@ -85,6 +87,9 @@ public:
     static constexpr std::uint64_t id = 0x1d;
     static constexpr std::uint32_t elements = 8;
     static constexpr std::uint64_t shared_pages = 2;
+    // Offsets in their block.
+    static constexpr std::uint64_t sharers_at = 2 * shared_pages * pages::page_bytes;
+    static constexpr std::uint64_t masks_at = sharers_at + pages::Sharers<>::bytes(shared_pages, 2);
     // Offset in the starter memory.
     static constexpr std::uint64_t desk_at = 1'024;
 

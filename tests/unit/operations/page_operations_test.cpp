@@ -3,6 +3,8 @@
 // nothing else: another block, a place behind the block, and bytes that are no difference are refused.
 #include "operations/page_operations.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "operations/library_operations.hpp"
 #include "pages/notices.hpp"
 #include "pages/sharers.hpp"
+#include "pages/writer_masks.hpp"
 #include "unit/local/test_owner.hpp"
 
 namespace acp::operations::test {
@@ -20,7 +23,8 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t pages_count = 3;
 constexpr std::uint32_t nodes = 2;
-constexpr std::uint64_t sharers_at = pages_count * pages::page_bytes;
+constexpr std::uint64_t sharers_at = 2 * pages_count * pages::page_bytes;  // behind the twins
+constexpr std::uint64_t masks_at = sharers_at + pages::Sharers<>::bytes(pages_count, nodes);
 
 class PageOperations : public testing::Test {
 protected:
@@ -31,7 +35,7 @@ protected:
     }
 
     [[nodiscard]] static std::uint64_t bytes() {
-        return sharers_at + pages::Sharers<>::bytes(pages_count, nodes);
+        return masks_at + pages::WriterMasks<>::bytes(pages_count, pages_count);
     }
 
     std::uint64_t allocate(allocator::BlockOwner owner) {
@@ -54,6 +58,16 @@ protected:
     [[nodiscard]] pages::Sharers<> sharers() const {
         return {reinterpret_cast<pages::Sharers<>::Word*>(memory(block_) + sharers_at), pages_count,
                 nodes};
+    }
+
+    [[nodiscard]] pages::WriterMasks<> masks() const {
+        return {reinterpret_cast<pages::WriterMasks<>::Word*>(memory(block_) + masks_at),
+                pages_count, pages_count};
+    }
+
+    // A write of node 1 to a page of node 0.
+    [[nodiscard]] CheckedPages checked(std::uint64_t page) const {
+        return {block_, pages_count, masks_at, pages_count, page, 0, 1};
     }
 
     // The difference that sets some bytes of a page of zeros.
@@ -183,6 +197,48 @@ TEST_F(PageOperations, refuse_marks_behind_the_block) {
     request = mark();
     request.block = 0;
     EXPECT_EQ(run<MarkSharer>(request), Code::address);
+}
+
+TEST_F(PageOperations, note_the_writer_and_the_bytes_of_a_checked_difference) {
+    page(2)[9] = std::byte{1};  // written by the home
+    ASSERT_EQ(run<ApplyChecked>({checked(2), 5, 0}, difference({0, 9, 4095})), Code::ok);
+    for (const std::uint64_t number : {std::uint64_t{2}, pages_count + 2}) {
+        for (const std::size_t place : {std::size_t{0}, std::size_t{9}, std::size_t{4095}})
+            EXPECT_EQ(page(number)[place], std::byte{7}) << number << " " << place;
+        EXPECT_EQ(page(number)[1], std::byte{0});
+    }
+    std::vector<std::array<std::uint64_t, 3>> found;
+    masks().for_each_writer(2, [&](const pages::PageWriter& writer, const auto& bytes) {
+        found.push_back({writer.node, writer.rank_next, bytes.count()});
+    });
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, (std::vector<std::array<std::uint64_t, 3>>{{0, 0, 1}, {1, 5, 3}}));
+    ASSERT_EQ(run<EndWrites>({checked(0), 3, 0}), Code::ok);
+    masks().for_each_writer(2, [&](const pages::PageWriter& writer, const auto& bytes) {
+        EXPECT_EQ(bytes.count(), writer.node == 0 ? 1U : 0U);
+    });
+}
+
+TEST_F(PageOperations, refuse_checked_writes_out_of_their_range) {
+    const Bytes bytes = difference({5});
+    const auto apply_at = [&](const auto& edit) {
+        CheckedPatch input{checked(1), 1, 0};
+        edit(input.pages);
+        return run<ApplyChecked>(input, bytes);
+    };
+    EXPECT_EQ(apply_at([](CheckedPages& at) { at.page = pages_count; }), Code::argument);
+    EXPECT_EQ(apply_at([](CheckedPages& at) { at.node = 0; }), Code::argument);
+    EXPECT_EQ(apply_at([](CheckedPages& at) { at.node = 2; }), Code::argument);
+    EXPECT_EQ(apply_at([](CheckedPages& at) { at.home = 2; }), Code::argument);
+    EXPECT_EQ(apply_at([](CheckedPages& at) { at.masks += 4; }), Code::argument);
+    EXPECT_EQ(apply_at([](CheckedPages& at) { at.pages = ~std::uint64_t{0}; }), Code::argument);
+    EXPECT_EQ(apply_at([](CheckedPages& at) { at.entries = ~std::uint64_t{0}; }), Code::argument);
+    EXPECT_EQ(apply_at([](CheckedPages& at) { at.entries += 100'000; }), Code::address);
+    EXPECT_EQ(apply_at([](CheckedPages& at) { at.masks += 1 << 20; }), Code::address);
+    EXPECT_EQ(run<ApplyChecked>({checked(1), 1, 0}, Bytes(17)), Code::argument);
+    EXPECT_EQ(run<EndWrites>({checked(1), 3, 0}), Code::argument) << "behind the last page";
+    EXPECT_EQ(run<EndWrites>({checked(1), 0, 0}), Code::argument);
+    EXPECT_EQ(run<EndWrites>({checked(0), end_pages_max + 1, 0}), Code::argument);
 }
 
 }  // namespace
