@@ -244,6 +244,10 @@ typedef struct {
     /* Pages whose written bytes it sent before it dropped the copy; pages_sent has them too. */
     uint64_t pages_evicted_sent;
     uint64_t bytes_evicted_sent; /* bytes of these differences; bytes_sent has them too */
+    /* Of ACP_DSM_CHECK (acp_environment(7)): the same on all ranks, for those barriers that the caller has
+     * passed. */
+    uint64_t races;           /* pages that two nodes wrote at the same bytes, without an order */
+    uint64_t pages_unchecked; /* written pages for which the check had no room */
 } acp_stats_dsm_t;
 
 /* Writes the calling rank's statistics, which acpstat(1) shows too.   size  sizeof *stats: a library of another version leaves

@@ -49,12 +49,13 @@ Status open_pages(std::size_t size) {
         return {Code::argument, "the size is " + base::in_bytes(size) + ", of 1 to " +
                                     base::in_bytes(SharedPages::bytes_max)};
     }
-    auto opened = SharedPages::open({*here.gma, *here.allocator, *here.teams,
-                                     here.config.page_fault_way, here.config.page_cache_bytes,
-                                     [](acp_ga_t lock, std::span<const std::byte> bytes) {
-                                         return library().locks->bind(lock, bytes);
-                                     }},
-                                    size);
+    auto opened =
+        SharedPages::open({*here.gma, *here.allocator, *here.teams, here.config.page_fault_way,
+                           here.config.page_cache_bytes, here.config.page_check,
+                           [](acp_ga_t lock, std::span<const std::byte> bytes) {
+                               return library().locks->bind(lock, bytes);
+                           }},
+                          size);
     if (!opened.is_ok()) return std::move(opened).failure();
     here.shared_pages = std::move(opened).value();
     api::begin_shared_range(here.shared_pages->window());
@@ -121,6 +122,8 @@ acp_stats_dsm_t stats_of(const SharedPages& pages) noexcept {
     stats.pages_evicted = value(counters.evictions.pages);
     stats.pages_evicted_sent = value(counters.evictions.sent.pages);
     stats.bytes_evicted_sent = value(counters.evictions.sent.bytes);
+    stats.races = value(counters.checks.races);
+    stats.pages_unchecked = value(counters.checks.unchecked);
     return stats;
 }
 

@@ -24,6 +24,7 @@ enum class Cipher { automatic, aes_128_gcm, chacha20_poly1305 };    // ACP_CIPHE
 enum class CipherLibrary { automatic, libcrypto, ipsec_mb };        // ACP_CIPHER_LIBRARY
 enum class GatewayPlace { automatic, agent };                       // ACP_GATEWAY=auto|agent
 enum class PageFaultWay { automatic, none, async, sync, protect };  // ACP_DSM_FAULTS=auto|none|...
+enum class PageCheck { off, count, stop };                          // ACP_DSM_CHECK=off|count|stop
 
 // UDP ports first .. last; first 0: the kernel chooses any.
 struct PortRange {
@@ -46,6 +47,7 @@ struct Config {
     bool is_bypass_on = true;                               // ACP_BYPASS=on|off
     PageFaultWay page_fault_way = PageFaultWay::automatic;  // ACP_DSM_FAULTS
     std::uint64_t page_cache_bytes = 0;                     // ACP_DSM_CACHE=0..1T; 0 = no bound
+    PageCheck page_check = PageCheck::off;                  // ACP_DSM_CHECK
     std::uint64_t inline_bytes_max = 262'144;               // ACP_INLINE_MAX=0..1G
     // ACP_STARTER_SIZE=0..1T; the launcher's value wins
     std::uint64_t starter_bytes = 65'536;

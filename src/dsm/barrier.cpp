@@ -10,6 +10,7 @@
 
 #include "dsm/copy_memory.hpp"
 #include "dsm/page_runs.hpp"
+#include "dsm/race_check.hpp"
 
 namespace acp::dsm {
 
@@ -109,6 +110,7 @@ void PageBarrier::settle(std::span<const std::span<const char>> notices) {
     renewed_.clear();
     if (code != Code::ok) return;
     const std::uint64_t epoch = parts_.node.next_epoch();
+    if (parts_.races != nullptr) parts_.races->find();
     const std::span<const pages::MergedRun> merged = merger_.merge();
     if (is_renewed) note_renewed(merged);
     parts_.node.clear_released();
@@ -140,7 +142,7 @@ void PageBarrier::count_copies(std::span<const FateRun> fates) {
             if (run.fate == PageFate::dropped || run.fate == PageFate::lost) clock.neglect(page);
         }
         if (run.fate != PageFate::gained) continue;
-        give_back_twins(parts_.window, pages);
+        (void)give_back_twins(parts_.window, pages);
         parts_.counters.calls.gained.fetch_add(run.count, std::memory_order_relaxed);
     }
 }

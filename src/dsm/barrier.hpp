@@ -25,6 +25,9 @@
 // If a rank has released a lock with bound bytes since the last barrier, a second meeting follows
 // (dsm/bound_pages.hpp): the heads of the notices say so, and all nodes agree.
 //
+// If the job checks its writes, the leader finds the races of the epoch in step 4, before homes move,
+// and another meeting follows (dsm/race_check.hpp).
+//
 // Failures: if the flush of a rank fails, its node's notice says so, no node settles, and the barrier
 // fails on all ranks; the writes stay in the node's set, and the next barrier repeats them. A lost
 // rank breaks the team. The ranks may continue to read what they have.

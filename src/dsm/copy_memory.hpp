@@ -9,16 +9,16 @@
 
 namespace acp::dsm {
 
-// Gives back the memory of twins.
-inline void give_back_twins(const Window& window, PageRange pages) noexcept {
-    (void)os::give_back_shared(window.twin(pages.first).data(), pages.count * pages::page_bytes);
+// Gives back the memory of twins, whose bytes are then zero. Returns false if the kernel refuses.
+inline bool give_back_twins(const Window& window, PageRange pages) noexcept {
+    return os::give_back_shared(window.twin(pages.first).data(), pages.count * pages::page_bytes);
 }
 
 // Gives back the memory of pages and of their twins. The pages become absent in the mappings of all processes, so the caller
 // holds their words, or all processes are in a barrier.
 inline void give_back_copies(const Window& window, PageRange pages) noexcept {
     (void)os::give_back_shared(window.plain(pages.first).data(), pages.count * pages::page_bytes);
-    give_back_twins(window, pages);
+    (void)give_back_twins(window, pages);
 }
 
 }  // namespace acp::dsm

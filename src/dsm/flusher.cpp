@@ -321,8 +321,9 @@ void Flusher::send(PageFlush& sending) {
 void Flusher::issue(PageFlush& sending) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): next() writes it
     std::array<std::byte, operations::page_patch_bytes_max> room;
+    const std::span<std::byte> used = std::span(room).first(parts_.link.patch_bytes_max());
     pages::DifferenceParts parts(sending.difference);
-    for (pages::Difference part = parts.next(room); !part.is_empty(); part = parts.next(room)) {
+    for (pages::Difference part = parts.next(used); !part.is_empty(); part = parts.next(used)) {
         ACP_ASSERT(sending.requests_count < parts_max);
         sending.requests[sending.requests_count] =
             parts_.link.apply(sending.page, sending.home, part.bytes());

@@ -47,6 +47,8 @@
 
 namespace acp::dsm {
 
+class RaceCheck;
+
 // All of them outlive those who are given them.
 struct PageParts {
     HomeLink& link;
@@ -57,6 +59,7 @@ struct PageParts {
     pages::SlotNumber slot;  // this rank's slot on its node
     PageCounters& counters;
     const BoundRanges* bound = nullptr;  // nullptr: no bytes are bound to locks
+    RaceCheck* races = nullptr;          // nullptr: the job does not check its writes
 
     // Gives those bytes of a copy of a page that are bound to locks the values of the twin: a difference
     // of the two has none of them. Threads that hold the locks change them in the page at any time.
@@ -107,7 +110,7 @@ public:
 private:
     static constexpr std::size_t parts_max =
         pages::difference_bytes_max /
-            (operations::page_patch_bytes_max - pages::difference_line_bytes_max -
+            (operations::checked_patch_bytes_max - pages::difference_line_bytes_max -
              pages::difference_head_bytes) +
         1;
 

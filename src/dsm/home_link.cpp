@@ -5,6 +5,9 @@
 #include "data/ask.hpp"
 #include "data/remote_call.hpp"
 #include "local/typed_operation.hpp"
+#include "node/segment.hpp"
+
+#include "pages/writer_masks.hpp"
 
 namespace acp::dsm {
 
@@ -19,12 +22,50 @@ std::uint32_t process_of(gma::Gma& gma, memory::GlobalAddress address) {
 gma::Handle GmaHomeLink::apply(pages::PageNumber page,
                                pages::NodeNumber home,
                                std::span<const std::byte> difference) {
+    if (masks_ != 0) return apply_checked(page, home, difference);
     const operations::PageToPatch input{window_.address_of(0, home), page};
     gma::Invocation call;
     call.process = process_of(gma_, input.block);
     call.operation = local::operation_number<operations::ApplyDifference>;
     call.arguments = data::wire_of(input);
     call.tail[0] = difference;
+    return gma_.issue_invoke(call, gma::handle_null);
+}
+
+gma::Handle GmaHomeLink::apply_checked(pages::PageNumber page,
+                                       pages::NodeNumber home,
+                                       std::span<const std::byte> difference) {
+    const operations::CheckedPatch input{checked_pages(page, home), writer_of(page), 0};
+    gma::Invocation call;
+    call.process = process_of(gma_, input.pages.block);
+    call.operation = local::operation_number<operations::ApplyChecked>;
+    call.arguments = data::wire_of(input);
+    call.tail[0] = difference;
+    return gma_.issue_invoke(call, gma::handle_null);
+}
+
+operations::CheckedPages GmaHomeLink::checked_pages(pages::PageNumber first,
+                                                    pages::NodeNumber home) const noexcept {
+    const std::uint64_t pages = window_.page_count();
+    return {window_.address_of(0, home), pages, masks_, pages, first, home, window_.node()};
+}
+
+// Returns a value of pages::PageWriter::rank_next.
+std::uint32_t GmaHomeLink::writer_of(pages::PageNumber page) const noexcept {
+    const std::uint32_t who = window_.page_words().read(page).who;
+    if (who == pages::PageWord::none) return pages::PageWriter::unknown;
+    if (who == pages::PageWord::several) return pages::PageWriter::several;
+    const node::Segment& segment = gma_.space().segment();
+    return segment.rank_of(segment.shape().first_process + who - 1) + 1;
+}
+
+gma::Handle GmaHomeLink::end_writes(PageRange pages, pages::NodeNumber home) {
+    const operations::PagesToEnd input{checked_pages(pages.first, home),
+                                       static_cast<std::uint32_t>(pages.count), 0};
+    gma::Invocation call;
+    call.process = process_of(gma_, input.pages.block);
+    call.operation = local::operation_number<operations::EndWrites>;
+    call.arguments = data::wire_of(input);
     return gma_.issue_invoke(call, gma::handle_null);
 }
 

@@ -24,8 +24,11 @@ class HomeLink {
 public:
     virtual ~HomeLink() = default;
 
+    // The most bytes of a difference in a request: operations::page_patch_bytes_max, or less.
+    [[nodiscard]] virtual std::size_t patch_bytes_max() const noexcept = 0;
+
     // Begins to send a difference, or a part of one, to the home.
-    //   difference  operations::page_patch_bytes_max bytes at most; the caller's again at once
+    //   difference  patch_bytes_max() bytes at most; the caller's again at once
     virtual gma::Handle apply(pages::PageNumber page,
                               pages::NodeNumber home,
                               std::span<const std::byte> difference) = 0;
@@ -46,6 +49,11 @@ public:
                                  pages::PageNumber page,
                                  pages::NodeNumber home) = 0;
 
+    // Begins to say at the home that this node has fenced the pages. Only where the job checks its
+    // writes (dsm/race_check.hpp).
+    //   pages  operations::end_pages_max at most
+    virtual gma::Handle end_writes(PageRange pages, pages::NodeNumber home) = 0;
+
     // Returns when the request has ended. Waits for no other command of the process.
     // Errors: peer (the home's node is lost), and those of the request.
     virtual base::Status wait(gma::Handle request) = 0;
@@ -53,8 +61,15 @@ public:
 
 class GmaHomeLink final : public HomeLink {
 public:
-    //   both outlive this
-    GmaHomeLink(gma::Gma& gma, const Window& window) noexcept : gma_(gma), window_(window) {}
+    //   gma, window  outlive this
+    //   masks        the offset of pages::WriterMasks in each node's block, with an entry for each
+    //                page; 0: the writes are not checked
+    GmaHomeLink(gma::Gma& gma, const Window& window, std::uint64_t masks) noexcept
+        : gma_(gma), window_(window), masks_(masks) {}
+
+    [[nodiscard]] std::size_t patch_bytes_max() const noexcept override {
+        return masks_ == 0 ? operations::page_patch_bytes_max : operations::checked_patch_bytes_max;
+    }
 
     gma::Handle apply(pages::PageNumber page,
                       pages::NodeNumber home,
@@ -66,11 +81,20 @@ public:
     gma::Handle get_into(pages::PageSpan target,
                          pages::PageNumber page,
                          pages::NodeNumber home) override;
+    gma::Handle end_writes(PageRange pages, pages::NodeNumber home) override;
     base::Status wait(gma::Handle request) override;
 
 private:
+    gma::Handle apply_checked(pages::PageNumber page,
+                              pages::NodeNumber home,
+                              std::span<const std::byte> difference);
+    [[nodiscard]] operations::CheckedPages checked_pages(pages::PageNumber first,
+                                                         pages::NodeNumber home) const noexcept;
+    [[nodiscard]] std::uint32_t writer_of(pages::PageNumber page) const noexcept;
+
     gma::Gma& gma_;
     const Window& window_;
+    std::uint64_t masks_;
 };
 
 }  // namespace acp::dsm

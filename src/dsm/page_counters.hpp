@@ -52,6 +52,12 @@ struct SharedPagesCounters {
     PageCounter gained{0};  // pages of which a barrier made this node the home; the leader counts
 };
 
+// The results of the check of writes (dsm/race_check.hpp) on all nodes, the same on all ranks.
+struct RaceCounts {
+    PageCounter races{0};
+    PageCounter unchecked{0};  // pages for which the check had no room
+};
+
 struct PageCounters {
     PageCounter pages{0};  // the size of the window, without the pages that stay unused
     PageFaultCounters faults;
@@ -61,6 +67,7 @@ struct PageCounters {
     FlushCounts flushes;
     EvictionCounts evictions;
     SharedPagesCounters calls;
+    RaceCounts checks;
 
     void clear() noexcept {
         for (PageCounter* const counter : {&pages,
@@ -83,13 +90,15 @@ struct PageCounters {
                                            &calls.barriers,
                                            &calls.dropped,
                                            &calls.unused,
-                                           &calls.gained}) {
+                                           &calls.gained,
+                                           &checks.races,
+                                           &checks.unchecked}) {
             counter->store(0, std::memory_order_relaxed);
         }
     }
 };
 
-static_assert(sizeof(PageCounters) == 168 && PageCounter::is_always_lock_free);
+static_assert(sizeof(PageCounters) == 184 && PageCounter::is_always_lock_free);
 
 // A PageCounters of each process.
 inline constexpr node::ClaimedRange page_counters_range{

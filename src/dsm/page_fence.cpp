@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fence.hpp"
+#include "dsm/race_check.hpp"
 
 #include "pages/page_merge.hpp"
 
@@ -19,6 +20,10 @@ Status PageFence::synchronize(PageRange pages) {
     // and behind the call; partners: the fences of ranks of this node
     base::fence(std::memory_order_seq_cst);
     Status status = flusher_.flush_copies(pages, *this);
+    if (parts_.races != nullptr) {
+        Status ended = end_writes(pages);
+        if (status.is_ok()) status = std::move(ended);
+    }
     base::fence(std::memory_order_seq_cst);
     return status;
 }
@@ -34,6 +39,26 @@ Status PageFence::take(std::span<const pages::PageNumber> pages) {
     for (std::size_t i = 0; i < pages.size(); ++i) {
         Status status = merge(pages[i], i, gets[i]);
         if (first.is_ok()) first = std::move(status);
+    }
+    return first;
+}
+
+// Includes pages of which this node has dropped its copy.
+Status PageFence::end_writes(PageRange pages) {
+    parts_.races->end_own_writes(pages);
+    const pages::HomeTable<> homes = parts_.window.homes();
+    Status first;
+    for (const pages::PageNumber end = pages.first + pages.count; pages.first < end;) {
+        const pages::NodeNumber home = homes.home(pages.first);
+        pages.count = 1;
+        while (pages.first + pages.count < end && pages.count < operations::end_pages_max &&
+               homes.home(pages.first + pages.count) == home)
+            ++pages.count;
+        if (home != pages::no_node && home != parts_.window.node()) {
+            Status status = parts_.link.wait(parts_.link.end_writes(pages, home));
+            if (first.is_ok()) first = std::move(status);
+        }
+        pages.first += pages.count;
     }
     return first;
 }

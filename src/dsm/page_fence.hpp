@@ -16,6 +16,9 @@
 // Notices and marks are as without the fence: this node has marked the page when it fetched it, and
 // the next barrier drops a copy that another node wrote, whatever was merged into it.
 //
+// Where the job checks its writes (dsm/race_check.hpp), those of this node to the pages count as
+// ordered when the call returns.
+//
 // Failures: as dsm/flusher.hpp. If the home's node is lost the copy stays as it is.
 // Threads: any.
 // Tests: tests/unit/dsm/page_fence_test.cpp, protocol_test.cpp, tests/conformance/dsm_fence_test.cpp.
@@ -42,6 +45,7 @@ public:
 
 private:
     base::Status take(std::span<const pages::PageNumber> pages) override;
+    base::Status end_writes(PageRange pages);
     base::Status merge(pages::PageNumber page, std::size_t index, gma::Handle get);
 
     PageParts parts_;

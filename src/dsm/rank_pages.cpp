@@ -52,6 +52,19 @@ NodeState<> state_of(const Window& window) noexcept {
     return {reinterpret_cast<NodeState<>::Word*>(window.state()), window.page_count()};
 }
 
+// Behind the state of the node.
+std::byte* check_memory_of(const Window& window) noexcept {
+    return reinterpret_cast<std::byte*>(window.state()) +
+           RankPages::state_bytes(window.page_count());
+}
+
+// GmaHomeLink's argument.
+std::uint64_t masks_of(const Window& window, base::PageCheck check) noexcept {
+    if (check == base::PageCheck::off) return 0;
+    return window.state_offset() + RankPages::state_bytes(window.page_count()) +
+           RaceCheck::log_bytes;
+}
+
 }  // namespace
 
 // The leader of each node gives the pages their homes before a rank of any node leaves the call.
@@ -105,7 +118,8 @@ public:
         }
         node_.forget(pages_);
         memory_.clear(pages_);
-        give_back_twins(window, pages_);
+        if (!give_back_twins(window, pages_))
+            std::memset(window.twin(pages_.first).data(), 0, pages_.count * pages::page_bytes);
     }
 
 private:
@@ -152,7 +166,8 @@ private:
         if (window_.node() == node_) {
             window_.clock().remove(page);
             window_.page_words().become_home(page);
-            give_back_twins(window_, {page, 1});
+            (void)give_back_twins(window_, {page, 1});
+            if (rank_.races_ != nullptr) rank_.races_->check().end_own_writes({page, 1});
             rank_.counters_.calls.gained.fetch_add(1, std::memory_order_relaxed);
         } else if (window_.node() == before) {
             window_.sharers().clear(page);
@@ -173,7 +188,10 @@ private:
     std::uint64_t code_ = 0;
 };
 
-RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory, const BoundRanges& bound)
+RankPages::RankPages(gma::Gma& gma,
+                     const WindowMemory& memory,
+                     const BoundRanges& bound,
+                     const RaceWatchPlan& check)
     : gma_(gma),
       memory_(memory),
       bound_(bound),
@@ -183,7 +201,9 @@ RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory, const BoundRange
       lent_(mapped_),
       node_(state_of(memory.window())),
       peers_(gma),
-      link_(gma, memory.window()),
+      races_(RaceWatch::start(
+          memory.window(), gma.space().segment(), check, check_memory_of(memory.window()))),
+      link_(gma, memory.window(), masks_of(memory.window(), check.check)),
       flusher_(parts(), operations::difference_code()),
       evictor_(parts(), flusher_, mapped_),
       fetcher_(parts(), *this, &evictor_),
@@ -194,8 +214,8 @@ RankPages::RankPages(gma::Gma& gma, const WindowMemory& memory, const BoundRange
 
 PageParts RankPages::parts() noexcept {
     const Window& window = memory_.window();
-    auto* const journals =
-        reinterpret_cast<std::byte*>(window.state()) + state_bytes(window.page_count());
+    std::byte* const journals =
+        check_memory_of(window) + (races_ == nullptr ? 0 : RaceCheck::bytes(window.page_count()));
     return {link_,
             peers_,
             window,
@@ -203,17 +223,17 @@ PageParts RankPages::parts() noexcept {
             {journals, gma_.space().segment().shape().local_procs},
             gma_.space().slot(),
             counters_,
-            &bound_};
+            &bound_,
+            races_ == nullptr ? nullptr : &races_->check()};
 }
 
 Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
                                                     const WindowMemory& memory,
                                                     const BoundRanges& bound,
-                                                    TrackerKind kind,
-                                                    std::uint64_t cache_bytes) {
-    std::unique_ptr<RankPages> made(new RankPages(gma, memory, bound));
-    made->set_cache(cache_bytes);
-    auto tracker = Tracker::start(kind, tracked_memory(memory.window()), made->mapped_);
+                                                    const RankPagesOptions& options) {
+    std::unique_ptr<RankPages> made(new RankPages(gma, memory, bound, options.check));
+    made->set_cache(options.cache_bytes);
+    auto tracker = Tracker::start(options.kind, tracked_memory(memory.window()), made->mapped_);
     if (!tracker.is_ok()) return std::move(tracker).failure();
     made->tracker_ = std::move(tracker).value();
     made->evictor_.start(*made->tracker_);
@@ -236,13 +256,15 @@ bool RankPages::synchronize(team::Team& team, Status& status) {
 
 bool RankPages::meet(team::Team& team, Status& status) {
     if (!barrier_->synchronize(team, status)) return false;
+    const bool has_settled = node_.outcome() == Code::ok;
     // Alike on all ranks, also on one whose own part of the barrier has failed.
     if (node_.is_renewed()) {
         Status met;
         if (!bound_pages_.meet(team, barrier_->renewed(), met)) return false;
         if (status.is_ok()) status = std::move(met);
     }
-    return true;
+    if (races_ == nullptr || !has_settled) return true;
+    return races_->meet(team, node_, counters_.checks, status);
 }
 
 Status RankPages::fetch_again() {

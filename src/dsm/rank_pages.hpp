@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/config.hpp"
 #include "base/status.hpp"
 #include "dsm/barrier.hpp"
 #include "dsm/bound_pages.hpp"
@@ -28,6 +29,7 @@
 #include "dsm/page_fence.hpp"
 #include "dsm/page_journal.hpp"
 #include "dsm/page_updates.hpp"
+#include "dsm/race_watch.hpp"
 #include "dsm/segment_peers.hpp"
 #include "dsm/tracker.hpp"
 #include "dsm/window_memory.hpp"
@@ -37,34 +39,41 @@
 
 namespace acp::dsm {
 
+struct RankPagesOptions {
+    TrackerKind kind = TrackerKind::none;
+    std::uint64_t cache_bytes = 0;  // the argument of RankPages::set_cache()
+    RaceWatchPlan check;
+};
+
 class RankPages final : private PageLoss {
 public:
-    // The bytes of the window's state (WindowPlan): those of each node, whole pages, and behind them
-    // the journals of its ranks.
-    [[nodiscard]] static constexpr std::uint64_t state_bytes(std::uint64_t pages) noexcept {
+    // The bytes of the window's state (WindowPlan): those of each node, whole pages, with those of
+    // RaceCheck if the job checks its writes, and behind them the journals of its ranks.
+    [[nodiscard]] static constexpr std::uint64_t state_bytes(
+        std::uint64_t pages, base::PageCheck check = base::PageCheck::off) noexcept {
         return (NodeState<>::bytes(pages) + pages::page_bytes - 1) / pages::page_bytes *
-               pages::page_bytes;
+                   pages::page_bytes +
+               (check == base::PageCheck::off ? 0 : RaceCheck::bytes(pages));
     }
 
     static constexpr std::uint64_t rank_bytes = PageJournal::bytes;
 
     // Begins to track this rank's mapping: from now on a touched page is fetched.
     //   gma, memory, bound  outlive this
-    //   cache_bytes  of set_cache()
     // Errors: as Tracker::start and FaultService::start.
     static base::Result<std::unique_ptr<RankPages>> start(gma::Gma& gma,
                                                           const WindowMemory& memory,
                                                           const BoundRanges& bound,
-                                                          TrackerKind kind,
-                                                          std::uint64_t cache_bytes);
+                                                          const RankPagesOptions& options);
 
     // No thread of the rank touches the window while it ends.
     ~RankPages() override = default;
     RankPages(const RankPages&) = delete;
     RankPages& operator=(const RankPages&) = delete;
 
-    // Collective. Runs PageBarrier, and the second meeting of BoundPages after the release of a lock with
-    // bytes. Then this rank has the pages that PageUpdates names, as far as their homes live.
+    // Collective. Runs PageBarrier, the second meeting of BoundPages after the release of a lock with
+    // bytes, and the check of writes. Then this rank has the pages that PageUpdates names, as far as
+    // their homes live. status: also state, on all ranks (the check found a race, and is to stop).
     bool synchronize(team::Team& team, base::Status& status);
 
     // Collective. The pages of a new allocation get their homes. status: system (the kernel refuses
@@ -133,9 +142,12 @@ private:
     class Release;
     class Move;
 
-    RankPages(gma::Gma& gma, const WindowMemory& memory, const BoundRanges& bound);
+    RankPages(gma::Gma& gma,
+              const WindowMemory& memory,
+              const BoundRanges& bound,
+              const RaceWatchPlan& check);
 
-    // The barrier and the meeting of bound pages, which fetch no page again.
+    // The barrier, the meeting of bound pages and the check of writes, which fetch no page again.
     bool meet(team::Team& team, base::Status& status);
     // Fetches and maps the pages that the last barrier named. Errors: system.
     base::Status fetch_again();
@@ -155,6 +167,7 @@ private:
     LentPages lent_;
     NodeState<> node_;
     SegmentPeers peers_;
+    std::unique_ptr<RaceWatch> races_;  // nullptr: the job does not check its writes
     GmaHomeLink link_;
     Flusher flusher_;
     PageEvictor evictor_;

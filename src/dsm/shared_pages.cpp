@@ -43,35 +43,23 @@ std::string name_of(const void* address, std::uint64_t bytes) {
     return "the range of " + base::in_bytes(bytes) + " from address " + hex(address);
 }
 
-// Starts this rank's part, and agrees with all ranks on the outcome.
-Status start(team::Team& team,
-             const SharedPagesTools& tools,
-             const WindowMemory& memory,
-             const BoundRanges& bound,
-             std::unique_ptr<RankPages>& rank) {
-    Status own;
-    auto choice = choose_tracker(false, tools.fault_way);
-    if (choice.is_ok()) {
-        auto started =
-            RankPages::start(tools.gma, memory, bound, choice.value().kind, tools.cache_bytes);
-        if (started.is_ok()) {
-            rank = std::move(started).value();
-        } else {
-            own = std::move(started).failure();
+// The result of a rank that has started its part.
+struct Start {
+    std::uint64_t code = 0;   // its failure, else 0
+    std::uint64_t check = 0;  // a base::PageCheck
+};
+
+// The first rank that has failed, or whose check differs from that of rank 0.
+Status verdict(std::span<const Start> starts) {
+    for (std::size_t rank = 0; rank < starts.size(); ++rank) {
+        const Start& its = starts[rank];
+        if (its.check != starts[0].check) {
+            return {Code::config, "rank 0 has another value of ACP_DSM_CHECK than rank " +
+                                      std::to_string(rank) + ": give it to all ranks alike"};
         }
-    } else {
-        own = std::move(choice).failure();
-    }
-    const auto code = static_cast<std::uint64_t>(own.code());
-    std::vector<std::uint64_t> codes(team.members().size());
-    if (!team::all_gather(team, reinterpret_cast<const char*>(&code),
-                          reinterpret_cast<char*>(codes.data()), sizeof code))
-        return {};  // the team has the reason
-    if (!own.is_ok()) return own;
-    for (std::size_t other = 0; other < codes.size(); ++other) {
-        if (codes[other] == 0) continue;
-        const auto failure = static_cast<Code>(codes[other]);
-        return {failure, "rank " + std::to_string(other) + " cannot track its shared pages (" +
+        if (its.code == 0) continue;
+        const auto failure = static_cast<Code>(its.code);
+        return {failure, "rank " + std::to_string(rank) + " cannot track its shared pages (" +
                              base::phrase(failure) + "), and has the reason in its own message"};
     }
     return {};
@@ -82,17 +70,16 @@ Status start(team::Team& team,
 SharedPages::SharedPages(const SharedPagesTools& tools,
                          team::TeamHandle ranks,
                          Places places,
-                         Parts parts,
-                         std::uint64_t count)
+                         Parts parts)
     : tools_(tools),
       ranks_(ranks),
       places_(std::move(places)),
       memory_(std::move(parts.memory)),
       bound_(std::move(parts.bound)),
+      allocations_(std::move(parts.allocations)),
       rank_(std::move(parts.rank)),
-      allocations_(count),
       counters_(page_counters(tools.gma.space().segment(), tools.gma.space().slot())) {
-    counters_.pages.store(count, std::memory_order_relaxed);
+    counters_.pages.store(allocations_->page_count(), std::memory_order_relaxed);
     if (rank_ != nullptr) return;
     auto watch = ChildTouchWatch::start({window().tracked(0), window().page_count()});
     if (watch.is_ok()) child_touches_ = std::move(watch).value();
@@ -103,16 +90,43 @@ SharedPages::~SharedPages() {
     counters_.clear();
 }
 
+// Starts this rank's part, and agrees with all ranks on the outcome.
+Status SharedPages::start_rank(team::Team& team, const SharedPagesTools& tools, Parts& parts) {
+    Status own;
+    auto choice = choose_tracker(false, tools.fault_way);
+    if (choice.is_ok()) {
+        const RankPagesOptions options{
+            choice.value().kind, tools.cache_bytes, {tools.check, *parts.allocations}};
+        auto started = RankPages::start(tools.gma, *parts.memory, *parts.bound, options);
+        if (started.is_ok()) {
+            parts.rank = std::move(started).value();
+        } else {
+            own = std::move(started).failure();
+        }
+    } else {
+        own = std::move(choice).failure();
+    }
+    const Start its{static_cast<std::uint64_t>(own.code()),
+                    static_cast<std::uint64_t>(tools.check)};
+    std::vector<Start> starts(team.members().size());
+    if (!team::all_gather(team, reinterpret_cast<const char*>(&its),
+                          reinterpret_cast<char*>(starts.data()), sizeof its))
+        return {};  // the team has the reason
+    return own.is_ok() ? verdict(starts) : std::move(own);
+}
+
 Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& tools,
                                                        std::uint64_t bytes) {
     auto divided = tools.teams.divide(tools.teams.world(), CollectiveCall::init_pages, {0, 0, 0});
     if (!divided.is_ok()) return std::move(divided).failure();
     const team::TeamHandle ranks = divided.value();
     const std::uint64_t count = pages_for(bytes);
-    const WindowPlan plan{count * pages::page_bytes,
-                          RankPages::state_bytes(pages::AllocatedPages::window_pages(count)),
-                          RankPages::rank_bytes};
+    const WindowPlan plan{
+        count * pages::page_bytes,
+        RankPages::state_bytes(pages::AllocatedPages::window_pages(count), tools.check),
+        RankPages::rank_bytes};
     Parts parts;
+    parts.allocations = std::make_unique<pages::AllocatedPages>(count);
     Places places;
     Status refusal;
     auto status = tools.teams.run(ranks, {CollectiveCall::init_pages, 0}, [&](team::Team& team) {
@@ -124,8 +138,7 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
         auto opened = WindowMemory::open(team, tools.allocator, tools.gma.space().segment(), plan);
         if (opened.is_ok()) {
             parts.memory = std::move(opened).value();
-            if (team.members().nodes() > 1)
-                refusal = start(team, tools, *parts.memory, *parts.bound, parts.rank);
+            if (team.members().nodes() > 1) refusal = start_rank(team, tools, parts);
         } else {
             refusal = std::move(opened).failure();
         }
@@ -134,7 +147,7 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     if (status.is_ok()) status = std::move(refusal);
     if (status.is_ok()) {
         return std::unique_ptr<SharedPages>(
-            new SharedPages(tools, ranks, std::move(places), std::move(parts), count));
+            new SharedPages(tools, ranks, std::move(places), std::move(parts)));
     }
     parts.rank.reset();
     if (parts.memory != nullptr) parts.memory->free_block();
@@ -182,19 +195,19 @@ Result<char*> SharedPages::allocate(const Signature& call,
     std::uint64_t first = no_page;
     Status refusal;
     auto status = tools_.teams.run(ranks_, call, [&](team::Team& team) {
-        first = allocations_.allocate(count).value_or(no_page);
+        first = allocations_->allocate(count).value_or(no_page);
         if (rank_ == nullptr || first == no_page) return team::synchronize(team);
         return rank_->assign(team, {first, count}, rule, refusal);
     });
     if (status.is_ok()) status = std::move(refusal);
     if (!status.is_ok()) {
-        if (first != no_page) allocations_.free(first);
+        if (first != no_page) allocations_->free(first);
         return status;
     }
     if (first == no_page) {
         return Status(Code::limit, "no run of " + pages::in_pages(count) + " is free: of " +
-                                       pages::in_pages(allocations_.page_count()) + " " +
-                                       std::to_string(allocations_.pages_taken()) +
+                                       pages::in_pages(allocations_->page_count()) + " " +
+                                       std::to_string(allocations_->pages_taken()) +
                                        " are allocated; acp_init_dsm sets their number");
     }
     count_allocations();
@@ -204,7 +217,7 @@ Result<char*> SharedPages::allocate(const Signature& call,
 Status SharedPages::free(const void* address) {
     const pages::PageNumber first = window().page_of(address);
     const bool is_at_page = window().has(address) && window().tracked(first) == address;
-    const auto count = is_at_page ? allocations_.count_at(first) : std::nullopt;
+    const auto count = is_at_page ? allocations_->count_at(first) : std::nullopt;
     if (!count) {
         return {Code::argument, "no allocation of shared pages begins at address " + hex(address)};
     }
@@ -225,7 +238,7 @@ Status SharedPages::free(const void* address) {
         });
     if (status.is_ok()) status = std::move(refusal);
     if (!status.is_ok()) return status;
-    allocations_.free(first);
+    allocations_->free(first);
     count_allocations();
     return {};
 }
@@ -424,8 +437,8 @@ Result<std::uint32_t> SharedPages::home_of(const void* address) const {
 }
 
 void SharedPages::count_allocations() noexcept {
-    counters_.calls.pages_allocated.store(allocations_.pages_taken(), std::memory_order_relaxed);
-    counters_.calls.allocations.store(allocations_.count(), std::memory_order_relaxed);
+    counters_.calls.pages_allocated.store(allocations_->pages_taken(), std::memory_order_relaxed);
+    counters_.calls.allocations.store(allocations_->count(), std::memory_order_relaxed);
 }
 
 }  // namespace acp::dsm

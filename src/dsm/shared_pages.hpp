@@ -36,6 +36,7 @@ struct SharedPagesTools {
     team::Teams& teams;
     base::PageFaultWay fault_way;  // chooses the tracker in a job of several nodes
     std::uint64_t cache_bytes;     // the bound that RankPages::set_cache() gets
+    base::PageCheck check;         // ACP_DSM_CHECK, for a job of several nodes
     // Binds bytes to a lock, or none (lock/locks.hpp).
     std::function<base::Status(memory::GlobalAddress, std::span<const std::byte>)> bind_lock;
 };
@@ -43,7 +44,7 @@ struct SharedPagesTools {
 class SharedPages {
 public:
     // Collective. Errors, on all ranks: those of WindowMemory::open() and Teams::run(), and on several
-    // nodes those of choose_tracker() and RankPages::start().
+    // nodes those of choose_tracker() and RankPages::start(), and config (`check` is not the same).
     //   bytes  1 .. bytes_max; rounded up to whole pages
     static base::Result<std::unique_ptr<SharedPages>> open(const SharedPagesTools& tools,
                                                            std::uint64_t bytes);
@@ -183,7 +184,7 @@ public:
 
     // Of all pages that can be allocated.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
-        return allocations_.page_count() * pages::page_bytes;
+        return allocations_->page_count() * pages::page_bytes;
     }
 
     [[nodiscard]] const PageCounters& counters() const noexcept { return counters_; }
@@ -206,15 +207,13 @@ private:
     struct Parts {
         std::unique_ptr<WindowMemory> memory;
         std::unique_ptr<BoundRanges> bound = std::make_unique<BoundRanges>();
+        std::unique_ptr<pages::AllocatedPages> allocations;
         std::unique_ptr<RankPages> rank;  // nullptr on one node, where the window is plain memory
     };
 
-    SharedPages(const SharedPagesTools& tools,
-                team::TeamHandle ranks,
-                Places places,
-                Parts parts,
-                std::uint64_t count);
+    SharedPages(const SharedPagesTools& tools, team::TeamHandle ranks, Places places, Parts parts);
 
+    static base::Status start_rank(team::Team& team, const SharedPagesTools& tools, Parts& parts);
     base::Result<char*> allocate(const team::Signature& call,
                                  std::uint64_t bytes,
                                  const pages::HomeRule& rule);
@@ -237,11 +236,11 @@ private:
     Places places_;
     std::unique_ptr<WindowMemory> memory_;
     std::unique_ptr<BoundRanges> bound_;
+    std::unique_ptr<pages::AllocatedPages> allocations_;
     std::unique_ptr<RankPages> rank_;
     // On one node. nullptr: the kernel refused the handler, and children of fork() end without a
     // sentence.
     std::unique_ptr<ChildTouchWatch> child_touches_;
-    pages::AllocatedPages allocations_;
     PageCounters& counters_;
 };
 

@@ -142,6 +142,9 @@ public:
     // Memory for what the ranks of a node share between nodes (RankPages::state_bytes); zero at first.
     [[nodiscard]] char* state() const noexcept { return places_.block + layout_.state; }
 
+    // Its offset in the block of each node.
+    [[nodiscard]] std::uint64_t state_offset() const noexcept { return layout_.state; }
+
     // The global address of a page of memory in this node's block.
     [[nodiscard]] memory::GlobalAddress own_address_of(pages::PageSpan page) const noexcept {
         return places_.blocks[places_.node] +

@@ -216,7 +216,9 @@ std::vector<SharedPagesOf> shared_pages_of(const Gateway& gateway) {
                         {"pages_evicted", value(its.evictions.pages)},
                         {"pages_evicted_sent", value(its.evictions.sent.pages)},
                         {"bytes_evicted_sent", value(its.evictions.sent.bytes)},
-                        {"homes_gained", value(its.calls.gained)}}});
+                        {"homes_gained", value(its.calls.gained)},
+                        {"races", value(its.checks.races)},
+                        {"pages_unchecked", value(its.checks.unchecked)}}});
     }
     return all;
 }

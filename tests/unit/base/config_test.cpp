@@ -103,6 +103,10 @@ const std::map<std::string, Cases>& all_cases() {
           {"uffd", "on", "async,sync"}}},
         {"ACP_DSM_CACHE",
          {"0", {{"0", "0"}, {"64M", "64M"}, {"1T", "1T"}}, {"1025G", "-1", "half"}}},
+        {"ACP_DSM_CHECK",
+         {"off",
+          {{"off", "off"}, {"count", "count"}, {"stop", "stop"}},
+          {"on", "1", "reads", "count,stop"}}},
         {"ACP_COLORS",
          {"1", {{"1", "1"}, {"2", "2"}, {"3", "3"}, {"4", "4"}}, {"0", "5", "two", "1k"}}},
         {"ACP_HANG_TIMEOUT",
@@ -227,6 +231,7 @@ TEST(Config, the_fields_have_the_values_of_the_variables) {
     EXPECT_EQ(config_of({"ACP_DSM_FAULTS=sync"}).page_fault_way, PageFaultWay::sync);
     EXPECT_EQ(config_of({"ACP_DSM_FAULTS=protect"}).page_fault_way, PageFaultWay::protect);
     EXPECT_EQ(config_of({"ACP_DSM_CACHE=64M"}).page_cache_bytes, 67'108'864U);
+    EXPECT_EQ(config_of({"ACP_DSM_CHECK=stop"}).page_check, PageCheck::stop);
     EXPECT_EQ(config_of({"ACP_COLORS=4"}).colors, 4U);
     EXPECT_EQ(config_of({"ACP_HANG_TIMEOUT=0.25"}).hang_timeout_ns, 250'000'000U);
     EXPECT_EQ(config_of({"ACP_TRACE=out/t"}).trace, "out/t");

@@ -15,6 +15,7 @@
 #include "dsm/fetcher.hpp"
 #include "dsm/flusher.hpp"
 #include "dsm/node_state.hpp"
+#include "dsm/race_check.hpp"
 #include "dsm/rank_pages.hpp"
 #include "dsm/window.hpp"
 
@@ -77,9 +78,14 @@ public:
     FakeLink(FakeNodes& nodes, std::uint32_t node, Defect defect, std::uint64_t seed)
         : nodes_(nodes), node_(node), defect_(defect), random_(seed) {}
 
+    [[nodiscard]] std::size_t patch_bytes_max() const noexcept override {
+        return operations::page_patch_bytes_max;
+    }
+
     gma::Handle apply(pages::PageNumber page,
                       pages::NodeNumber home,
                       std::span<const std::byte> difference) override;
+    gma::Handle end_writes(PageRange pages, pages::NodeNumber home) override;
     gma::Handle mark(PageRange pages,
                      pages::NodeNumber home,
                      operations::MarkedPages& answer) override;
@@ -113,6 +119,7 @@ private:
     };
 
     gma::Handle add(pages::NodeNumber home, std::function<void()> run);
+    void apply_checked(pages::PageNumber page, const FakeNode& home, pages::Difference difference);
     void run_one(gma::Handle awaited);
     [[nodiscard]] std::ptrdiff_t choose(gma::Handle awaited);
 
@@ -192,7 +199,20 @@ public:
     }
 
     [[nodiscard]] PageParts parts(pages::SlotNumber slot) {
-        return {link, peers, window, state, journals(), slot, counters[slot]};
+        return {link, peers, window, state, journals(), slot, counters[slot], nullptr, races.get()};
+    }
+
+    // The node checks its writes from now on.
+    void check_writes() {
+        check_memory_.resize(RaceCheck::bytes(window.page_count()) / pages::page_bytes);
+        races =
+            std::make_unique<RaceCheck>(window, check_memory_.data()->bytes.data(), BlockFile());
+    }
+
+    [[nodiscard]] pages::WriterMasks<> masks() const {
+        std::byte* const words = check_memory_.data()->bytes.data() + RaceCheck::log_bytes;
+        return {reinterpret_cast<pages::WriterMasks<>::Word*>(words), window.page_count(),
+                window.page_count()};
     }
 
 private:
@@ -216,8 +236,10 @@ private:
     }
 
     std::vector<FakePage> block_;
+    mutable std::vector<FakePage> check_memory_;
 
 public:
+    std::unique_ptr<RaceCheck> races;  // nullptr: the node does not check its writes
     Window window;
     NodeState<> state;
     FakeLink link;
@@ -285,6 +307,8 @@ inline gma::Handle FakeLink::apply(pages::PageNumber page,
                 std::memcpy(&target[first], &own[first], end - first);
                 run = written.run_from(run.first + run.count);
             }
+        } else if (nodes_[home]->races != nullptr) {
+            apply_checked(page, *nodes_[home], *parsed);
         } else {
             operations::difference_code().apply(target, *parsed);
         }
@@ -292,6 +316,22 @@ inline gma::Handle FakeLink::apply(pages::PageNumber page,
     // It has ended for the barrier, and arrives later.
     if (defect_ == Defect::barrier_before_arrival) has_ended_[request] = true;
     return request;
+}
+
+// Does what operations::ApplyChecked does for a rank of this node, whose number is 10 * node.
+inline void FakeLink::apply_checked(pages::PageNumber page,
+                                    const FakeNode& home,
+                                    pages::Difference difference) {
+    const pages::CheckedPage checked(page, home.window.plain(page), home.window.twin(page),
+                                     home.window.node());
+    checked.apply(operations::difference_code(), difference, {node_, 10 * node_ + 1}, home.masks());
+}
+
+inline gma::Handle FakeLink::end_writes(PageRange pages, pages::NodeNumber home) {
+    return add(home, [this, pages, home] {
+        for (std::uint64_t i = 0; i < pages.count; ++i)
+            nodes_[home]->masks().end(pages.first + i, node_);
+    });
 }
 
 inline gma::Handle FakeLink::mark(PageRange pages,

@@ -181,5 +181,32 @@ TEST_F(PageFenceTest, waits_for_a_rank_that_has_the_claim_and_for_a_thread_that_
     });
 }
 
+TEST_F(PageFenceTest, orders_the_writes_of_the_node_for_the_check) {
+    for (const auto& node : nodes_) node->check_writes();
+    for (const std::uint32_t node : {1U, 2U}) nodes_[node]->fetch(3);
+    const auto races = [&] {
+        nodes_[0]->races->find();
+        return nodes_[0]->races->notice()[0] + 0;
+    };
+    byte(1, 3, 8) = std::byte{11};
+    ASSERT_TRUE(fence(1, {3, 1}).is_ok());
+    byte(2, 3, 8) = std::byte{22};
+    nodes_[2]->state.add_written({3, 1});
+    Flusher flusher(nodes_[2]->parts(0), operations::difference_code());
+    ASSERT_TRUE(flusher.flush({0, pages_count}).is_ok());
+    EXPECT_EQ(races(), 0) << "the fence of node 1 came before the write of node 2";
+    byte(1, 3, 8) = std::byte{33};
+    nodes_[1]->state.add_written({3, 1});
+    Flusher other(nodes_[1]->parts(0), operations::difference_code());
+    ASSERT_TRUE(other.flush({0, pages_count}).is_ok());
+    EXPECT_EQ(races(), 1);
+    ASSERT_TRUE(fence(2, {0, pages_count}).is_ok());
+    EXPECT_EQ(races(), 0);
+    byte(0, 3, 8) = std::byte{44};
+    EXPECT_EQ(races(), 1) << "the home writes behind node 1";
+    ASSERT_TRUE(fence(0, {3, 1}).is_ok());
+    EXPECT_EQ(races(), 0);
+}
+
 }  // namespace
 }  // namespace acp::dsm::test
