@@ -172,15 +172,18 @@ void Engine::receive_all(Time now) {
     for (const auto& rail : rails_) rail->receive_all(now);
 }
 
-bool Engine::work(Time now) {
+bool Engine::prepare(Time now) {
     router_->set_now(now);
     first_->run_timers(now);
     for (const auto& rail : further_) rail->run_timers(now);
     if (!torn_.empty()) [[unlikely]]
         sever_torn(now);
     bool has_moved = placement_.poll();
-    has_moved = router_->poll(now) || has_moved;
-    has_moved = first_->send(now) || has_moved;
+    return router_->poll(now) || has_moved;
+}
+
+bool Engine::send(Time now) {
+    bool has_moved = first_->send(now);
     is_closed_by_others_ = first_->transport().is_closed_by_others();
     for (const auto& rail : further_) {
         has_moved = rail->send(now) || has_moved;

@@ -47,7 +47,13 @@ public:
 
     // Places accesses, runs submitted commands, and sends. True if content was moved;
     // acknowledgements alone do not count.
-    bool work(Time now);
+    bool work(Time now) {
+        const bool has_moved = prepare(now);
+        return send(now) || has_moved;
+    }
+
+    // Does what work() does, but sends nothing: the next work() sends.
+    bool prepare(Time now);
 
     // When work() must be called again even if nothing arrives; 0: at once; datagram::never: no
     // such time.
@@ -130,6 +136,7 @@ private:
 
     bool is_waited_for(NodeId node) override { return may_wait_ && may_wait_(node); }
 
+    bool send(Time now);
     void sever_torn(Time now);
     [[nodiscard]] bool is_quiet() const noexcept;
 

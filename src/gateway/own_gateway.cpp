@@ -132,13 +132,17 @@ public:
     void flush() override {
         now_ = os::now_ns();
         (void)core_->work(now_);
+        has_unsent_ = false;
         release_met();
         publish_news();
     }
 
+    void let_answers_wait() noexcept override { may_answers_wait_ = true; }
+
     bool poll(std::vector<remote::Ended>& ended) override {
         const Time now = now_ = os::now_ns();
         ++own_.turns;
+        const bool may_answers_wait = std::exchange(may_answers_wait_, false);
         DueWhenThrown due_when_thrown(deadline_);
         const std::uint64_t delivered = core_->delivered();
         bool has_moved = look_for_meeting();
@@ -151,10 +155,13 @@ public:
             note_idle_poll();
             return due_when_thrown.finish(false);
         }
+        // A meeting needs this node's part, which is sent before the barrier is released.
+        has_unsent_ = may_answers_wait && !is_due && !has_lost && !meeting_.is_on &&
+                      !meeting_.met && core_->delivered() != delivered;
         // Sending or receiving acknowledgements alone is no progress of commands: poll() then
         // returns false, and the waiting thread polls again.
-        const bool has_content =
-            core_->work(now) || !ended_.empty() || core_->delivered() != delivered;
+        const bool has_worked = has_unsent_ ? core_->prepare(now) : core_->work(now);
+        const bool has_content = has_worked || !ended_.empty() || core_->delivered() != delivered;
         release_met();
         has_moved = has_moved || has_content;
         remote::move_ended(ended_, ended);
@@ -335,7 +342,8 @@ private:
     void publish_news() noexcept {
         has_ended_.store(!ended_.empty(), std::memory_order_release);
         const Time stats_due = is_dirty_ ? stats_->next_ns() : datagram::never;
-        const Time due = ended_.empty() ? std::min(core_->deadline(), stats_due) : 0;
+        const Time due =
+            ended_.empty() && !has_unsent_ ? std::min(core_->deadline(), stats_due) : 0;
         deadline_.store(due, std::memory_order_relaxed);
     }
 
@@ -431,6 +439,8 @@ private:
     bool is_leaving_ = false;
     bool is_dirty_ = true;
     bool has_moved_ = true;  // the last poll did something, and may have left work for the next
+    bool may_answers_wait_ = false;  // the next poll may leave answers unsent
+    bool has_unsent_ = false;        // the last poll has left answers to the next one
     std::atomic<bool> has_ended_{false};
     std::atomic<Time> deadline_{0};
 };

@@ -89,9 +89,7 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     }
     if (commands_.queue.done() < number) {
         lock.unlock();
-        if (has_run) {
-            progress_.tell_waiters(Caller::passer_by);
-        }
+        if (has_run) progress_.tell_waiters(Caller::passer_by);
         if (auto status = wait_announced(number, timeout_ns, deadline, is_interruptible);
             !status.is_ok()) {
             return status;
@@ -101,9 +99,7 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     }
     base::Status status = take_failure(number, is_exact);
     lock.unlock();
-    if (has_run) {
-        progress_.tell_waiters(Caller::passer_by);
-    }
+    if (has_run) progress_.tell_waiters(Caller::passer_by);
     if (has_released) {
         progress_.wake_worker();
     }
@@ -244,7 +240,9 @@ node::Outcome Completion::attend(Condition& condition,
         if (ready()) return os::Wake::changed;
         return condition.sleep_on(door.waiter_bell.word(), value, timeout_left_ns, signals);
     };
-    return member_.waiter().wait(ready, sleep, deadline.left_ns(), signals);
+    const node::Outcome outcome = member_.waiter().wait(ready, sleep, deadline.left_ns(), signals);
+    progress_.send_answers();
+    return outcome;
 }
 
 void Completion::drop_failures(Handle handle) {

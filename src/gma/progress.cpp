@@ -100,7 +100,7 @@ bool Progress::poll(Caller caller) {
     }
     const os::CancellationHold cancellation;
     std::uint32_t done = poll_mailbox();
-    done += poll_remote();
+    done += poll_remote(caller);
     // With the role: it has one writer at a time.
     if (caller != Caller::service) service_sleep_.note_poll(done != 0);
     const bool is_wanted = hold.give();
@@ -127,12 +127,12 @@ std::uint32_t Progress::poll_mailbox() {
     return done;
 }
 
-std::uint32_t Progress::poll_remote() {
+std::uint32_t Progress::poll_remote(Caller caller) {
     if (!remote_.has_link()) {
         return 0;
     }
     std::uint32_t done = remote_.has_collected() ? hand_to_remote() : 0;
-    if (!remote_.poll()) {
+    if (!remote_.poll(caller == Caller::waiter)) {
         return done;
     }
     ++done;
@@ -174,7 +174,7 @@ void Progress::send_collected(bool is_ahead) {
         return;
     }
     // If none was in flight no answer can have arrived: then the sockets need not be read.
-    const std::uint32_t done = is_for_all ? poll_remote() : hand_to_remote();
+    const std::uint32_t done = is_for_all ? poll_remote(Caller::passer_by) : hand_to_remote();
     service_sleep_.note_poll(true);  // commands were submitted, so the link may be due earlier
     const bool is_wanted = hold.give();
     if (is_wanted) wake_worker();  // see poll()

@@ -86,7 +86,17 @@ public:
     // Takes the driver's role, and polls the mailbox and the link once. Does nothing if there is
     // nothing to do, or if another thread has the role. True when something was done, or when
     // another thread asked for the role during the call: the caller then calls tell_waiters().
+    // The answers of a waiter's poll to other nodes may wait for the poll after it, or for
+    // send_answers().
     bool poll(Caller caller);
+
+    // A thread that has waited is about to return to the program: sends the answers that its last
+    // poll left unsent, unless the program is expected back at once, whose next commands then travel
+    // with them. If it does not come back the service thread sends them after its nap.
+    void send_answers() {
+        const bool is_needed = remote_.is_due() && service_sleep_.presence().is_service_needed();
+        if (is_needed && poll(Caller::passer_by)) tell_waiters(Caller::passer_by);
+    }
 
     // Calls run_some() if there are jobs; for a passer-by only if the next one is short. True when
     // some were run: the caller then calls tell_waiters().
@@ -162,9 +172,9 @@ public:
 private:
     bool note_deaths();
     bool give_out_ready();
-    std::uint32_t poll_mailbox();    // driver_ held
-    std::uint32_t poll_remote();     // driver_ held
-    std::uint32_t hand_to_remote();  // driver_ held
+    std::uint32_t poll_mailbox();              // driver_ held
+    std::uint32_t poll_remote(Caller caller);  // driver_ held
+    std::uint32_t hand_to_remote();            // driver_ held
     [[nodiscard]] bool can_mailbox_go_on();
 
     node::Member& member_;

@@ -171,8 +171,9 @@ std::uint64_t RemoteCarrier::fail_collected() {
     return failed;
 }
 
-bool RemoteCarrier::poll() {
+bool RemoteCarrier::poll(bool may_answers_wait) {
     ended_.clear();
+    if (may_answers_wait) link_->let_answers_wait();
     return link_->poll(ended_);
 }
 

@@ -106,7 +106,13 @@ public:
     void flush() { link_->flush(); }
 
     // Polls the link. True when something moved. Without the lock.
-    bool poll();
+    //   may_answers_wait  Link::let_answers_wait
+    bool poll(bool may_answers_wait);
+
+    // Whether the link has something to do now that no other thread does, such as answers to send.
+    [[nodiscard]] bool is_due() const noexcept {
+        return link_ != nullptr && manner_.is_polled_here && link_->deadline_ns() == 0;
+    }
 
     [[nodiscard]] bool has_ends() const noexcept { return !ended_.empty(); }
 

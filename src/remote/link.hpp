@@ -121,6 +121,11 @@ public:
     //   ended  must have room for at least one completion
     virtual bool poll(std::vector<Ended>& ended) = 0;
 
+    // Lets answers to what the next poll() receives wait for the call of poll() or flush() after it;
+    // until then deadline_ns() is past. For a caller that either polls again at once or, when what it
+    // awaited has come, soon submits commands, which then travel in the same datagrams.
+    virtual void let_answers_wait() noexcept {}
+
     // Whether poll() would append a completion; one or two loads. Unless is_polled_here the first
     // one is seq_cst: a thread that announced its sleep before this call either sees a completion
     // here or is woken for it.

@@ -101,6 +101,35 @@ TEST(OwnGateway, sends_the_wait_status_of_a_process_before_it_severs_its_node) {
     EXPECT_EQ(node::first_fate(job.segment(0)), told);
 }
 
+// A poll at which a timer is due sends at once, so several gets are tried.
+TEST(OwnGateway, answers_wait_for_the_next_poll_if_its_caller_lets_them) {
+    Job job(of_ranks());
+    const Command get{
+        Operation::copy, 0, job.memory(0, false).address, job.memory(1, false).address, 8, 0, 0};
+    ASSERT_EQ(job.run(0, get).code, Code::ok);
+    remote::Link& asking = *job.process(0).link;
+    remote::Link& answering = *job.process(1).link;
+    std::vector<remote::Ended> ended;
+    int waited = 0;
+    for (int i = 0; i < 100; ++i) {
+        job.submit(0, get);
+        do {
+            answering.let_answers_wait();
+        } while (!answering.poll(ended));
+        if (answering.deadline_ns() == 0) {
+            for (int polls = 0; polls < 20; ++polls) (void)asking.poll(ended);
+            EXPECT_TRUE(ended.empty()) << "the answer was not sent yet";
+            ++waited;
+        }
+        while (ended.empty()) {
+            (void)answering.poll(ended);
+            (void)asking.poll(ended);
+        }
+        ended.clear();
+    }
+    EXPECT_GT(waited, 50);
+}
+
 // Meetings of ranks whose gateways carry them; the test requests each one.
 class OwnMeetingsOfNodes : public testing::Test {
 protected:
