@@ -2,6 +2,7 @@
 // Sends and receives messages with their signatures on channels.
 #include "team/far_message.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace acp::team {
@@ -72,7 +73,8 @@ bool FarMessage::look() noexcept {
         if (!second_.is_done.load(std::memory_order_acquire)) return false;
         code_ = second_.result.status.code();
     } else if (code_ == Code::ok && kind_ == RequestKind::receive && bytes_ != 0) {
-        std::memcpy(buffer_, packed_.data() + sizeof head_, bytes_);
+        std::memcpy(buffer_, packed_.data() + sizeof head_,
+                    std::min(bytes_, first_.result.bytes - sizeof head_));
     }
     has_ended_ = true;
     return true;
@@ -84,7 +86,8 @@ Code FarMessage::check_head() noexcept {
     const Code code = first_.result.status.code();
     if (kind_ == RequestKind::send || (code != Code::ok && code != Code::truncated)) return code;
     std::memcpy(&head_, packed_.data(), sizeof head_);
-    return head_ == expected_ && code == Code::ok ? Code::ok : Code::mismatch;
+    const bool is_whole = first_.result.bytes >= sizeof head_;
+    return is_whole && head_ == expected_ && code == Code::ok ? Code::ok : Code::mismatch;
 }
 
 base::Result<ChannelEnd*> FarEnds::end(std::uint32_t process, Side side) {

@@ -39,6 +39,7 @@ public:
                     const Signature& signature,
                     const void* source,
                     std::uint64_t bytes);
+    // A message may be shorter, if it travels with its signature: the rest of the buffer stays as it is.
     void begin_receive(message::ChannelEnd& end,
                        std::uint32_t rank,
                        const Signature& signature,

@@ -3,6 +3,7 @@
 // node; the leaders exchange their notices (notice_gather.hpp); each leader acts on all of them
 // (LeaderMeeting::settle), then releases its node. Functions return false if the team is broken: its
 // failure state has the reason.
+#include <algorithm>
 #include <vector>
 
 #include "team/collectives.hpp"
@@ -32,9 +33,14 @@ public:
     }
 
     bool run(char* all, std::span<const std::uint64_t> begins) {
+        return run_heads(all, begins, begins[own() + 1] - begins[own()]);
+    }
+
+    // Between few nodes a part goes alone, so its message need not be longer than `bytes`.
+    bool run_heads(char* all, std::span<const std::uint64_t> begins, std::uint64_t bytes) {
         if (count() > flat_nodes_max) {
             for (const NodeStep& step : gather_steps(count(), own())) {
-                if (!exchange({&step, 1}, all, begins)) return false;
+                if (!exchange({&step, 1}, all, begins, whole)) return false;
             }
             return true;
         }
@@ -44,14 +50,18 @@ public:
             steps.push_back(
                 {(own() + i) % count(), {own(), 1}, from, {from, 1}, Received::is_result});
         }
-        return exchange(steps, all, begins);
+        return exchange(steps, all, begins, bytes);
     }
 
 private:
+    static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
     // Carries out steps; the messages of all of them are in flight at once.
+    //   sent_max  the bytes of each piece that the other leader needs
     bool exchange(std::span<const NodeStep> steps,
                   char* all,
-                  std::span<const std::uint64_t> begins) {
+                  std::span<const std::uint64_t> begins,
+                  std::uint64_t sent_max) {
         std::vector<FarMessage> messages(4 * steps.size());  // two pieces sent, two received
         auto next = messages.begin();
         for (const NodeStep& step : steps) {
@@ -59,7 +69,7 @@ private:
                 for_each_run(step.sent, begins,
                              [&](std::uint64_t begin, std::uint64_t bytes) {
                                  return team_.begin_send(*next++, members_.leader(step.to),
-                                                         all + begin, bytes);
+                                                         all + begin, std::min(bytes, sent_max));
                              }) &&
                 for_each_run(step.received, begins, [&](std::uint64_t begin, std::uint64_t bytes) {
                     return team_.begin_receive(*next++, members_.leader(step.from), all + begin,

@@ -33,6 +33,9 @@ struct NoticeHead {
 //       run(all, begins) gathers the participants' parts; part n lies at all + begins[n], and ends
 //                        where the next one begins. False: the team is broken. May throw
 //                        std::bad_alloc
+//       run_heads(all, begins, bytes)
+//                        run() of the heads: of the caller's part only the first `bytes` bytes have
+//                        to reach the others
 template <std::uint64_t head_bytes, typename Gather>
 class NoticeGather {
 public:
@@ -49,7 +52,11 @@ public:
         put(own, heads_[gather_.own()]);
         begins_ = {0};
         for (std::size_t i = 0; i < heads_.size(); ++i) begins_.push_back(begins_[i] + head_bytes);
-        if (!gather_.run(reinterpret_cast<char*>(heads_.data()), begins_)) return false;
+        const std::uint64_t used = std::min<std::uint64_t>(own.size(), text_bytes);
+        if (!gather_.run_heads(reinterpret_cast<char*>(heads_.data()), begins_,
+                               head_bytes - text_bytes + used)) {
+            return false;
+        }
         std::uint64_t longest = 0;
         for (std::uint32_t number = 0; number < heads_.size(); ++number) {
             const std::uint64_t bytes = heads_[number].bytes;
