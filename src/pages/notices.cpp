@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 namespace acp::pages {
 
@@ -87,6 +89,13 @@ NoticeRun Notices::operator[](std::size_t index) const noexcept {
 }
 
 void NoticeMerger::add(const NoticeRun& run, NodeNumber node) {
+    if (edges_.empty() || run.first < edges_.back().page) {
+        sequences_.push_back(edges_.size());
+    } else if (Edge& end = edges_.back();
+               end.page == run.first && end.kinds == run.kinds && end.node == node) {
+        end.page += run.count;
+        return;
+    }
     edges_.push_back({run.first, 1, run.kinds, node});
     edges_.push_back({run.first + run.count, -1, run.kinds, node});
 }
@@ -95,9 +104,30 @@ void NoticeMerger::add(Notices notices, NodeNumber node) {
     for (std::size_t i = 0; i < notices.count(); ++i) add(notices[i], node);
 }
 
+// Merges the sequences in pairs until there is one.
+void NoticeMerger::sort_edges() {
+    const auto is_before = [](const Edge& one, const Edge& other) { return one.page < other.page; };
+    while (sequences_.size() > 1) {
+        sorted_.clear();
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < sequences_.size(); i += 2) {
+            const auto at = [&](std::size_t sequence) {
+                const std::size_t begin =
+                    sequence < sequences_.size() ? sequences_[sequence] : edges_.size();
+                return edges_.begin() + static_cast<std::ptrdiff_t>(begin);
+            };
+            const std::size_t begin = sorted_.size();
+            std::merge(at(i), at(i + 1), at(i + 1), at(i + 2), std::back_inserter(sorted_),
+                       is_before);
+            sequences_[count++] = begin;
+        }
+        sequences_.resize(count);
+        std::swap(edges_, sorted_);
+    }
+}
+
 std::span<const MergedRun> NoticeMerger::merge() {
-    std::sort(edges_.begin(), edges_.end(),
-              [](const Edge& one, const Edge& other) { return one.page < other.page; });
+    sort_edges();
     merged_.clear();
     Cover cover;
     for (std::size_t i = 0; i < edges_.size();) {

@@ -30,7 +30,6 @@ inline constexpr NoticeKinds notice_shared = 2;
 inline constexpr NoticeKinds notice_kinds_all = 3;
 
 inline constexpr std::size_t notice_bytes = 8;
-inline constexpr std::size_t notice_bytes_free = 1024;
 inline constexpr std::uint64_t notice_pages_max = std::uint64_t{1} << 40;  // a window's
 inline constexpr std::uint64_t notice_run_pages_max = std::uint64_t{1} << 21;
 
@@ -75,7 +74,8 @@ struct MergedRun {
 };
 
 // Collects runs of pages and finds what is said of each page. Its memory stays for the next epoch:
-// an epoch with no more runs than an earlier one allocates nothing.
+// an epoch with no more runs than an earlier one allocates nothing. Runs that are added in ascending
+// order form a sequence; merge() takes O(runs * log(sequences)).
 class NoticeMerger {
 public:
     // Adds a run, which may overlap others in any way.
@@ -93,7 +93,10 @@ public:
     [[nodiscard]] std::span<const MergedRun> merge();
 
     // Begins the next epoch.
-    void clear() noexcept { edges_.clear(); }
+    void clear() noexcept {
+        edges_.clear();
+        sequences_.clear();
+    }
 
 private:
     // The begin (+1) or end (-1) of a run.
@@ -104,7 +107,11 @@ private:
         NodeNumber node;
     };
 
+    void sort_edges();
+
     std::vector<Edge> edges_;
+    std::vector<std::size_t> sequences_;  // where ascending edges begin
+    std::vector<Edge> sorted_;            // room for sort_edges()
     std::vector<MergedRun> merged_;
     std::vector<std::byte> encoded_;
 };

@@ -5,7 +5,10 @@
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <utility>
 #include <vector>
+
+#include "base/random.hpp"
 
 #include "support/random.hpp"
 
@@ -67,10 +70,26 @@ TEST(Notices, of_no_page_have_no_bytes) {
     EXPECT_EQ(encoded_and_parsed({}), Runs{});
 }
 
-TEST(Notices, of_128_runs_are_what_a_barrier_carries_at_no_extra_cost) {
+TEST(Notices, of_runs_in_any_order_are_those_of_the_runs_in_ascending_order) {
+    Runs runs;
+    for (PageNumber page = 0; page < 100; ++page) runs.push_back({3 * page, 2, notice_written});
+    const auto expected = encoded_and_parsed(runs);
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        for (std::size_t i = runs.size(); i > 1; --i)
+            std::swap(runs[i - 1], runs[base::mix64(seed * 1000 + i) % i]);
+        EXPECT_EQ(encoded_and_parsed(runs), expected) << seed;
+    }
+}
+
+TEST(Notices, of_neighbouring_pages_of_one_node_are_one_run) {
     NoticeMerger merger;
-    for (PageNumber page = 0; page < 128; ++page) merger.add({2 * page, 1, notice_written}, 0);
-    EXPECT_EQ(merger.encode().size(), notice_bytes_free);
+    for (PageNumber page = 0; page < 128; ++page) merger.add({page, 1, notice_written}, 0);
+    merger.add({128, 1, notice_written}, 1);
+    merger.add({129, 1, notice_shared}, 1);
+    const std::vector<MergedRun> expected = {
+        {0, 128, notice_written, 0}, {128, 1, notice_written, 1}, {129, 1, notice_shared, no_node}};
+    const auto merged = merger.merge();
+    EXPECT_EQ(std::vector<MergedRun>(merged.begin(), merged.end()), expected);
 }
 
 TEST(Notices, of_the_next_epoch_have_nothing_of_the_last_one) {
