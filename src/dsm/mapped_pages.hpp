@@ -51,7 +51,16 @@ template <template <class> class Atomic = std::atomic, typename Fence = Processo
 class MappedPages {
 public:
     // All pages are absent.
-    explicit MappedPages(std::uint64_t pages) : words_(pages) {}
+    explicit MappedPages(std::uint64_t pages)
+        : words_(pages), is_used_((pages + group_pages - 1) / group_pages) {}
+
+    // Pages of a group are looked at together.
+    static constexpr std::uint64_t group_pages = 64;
+
+    // Whether no page of the page's group was ever mapped: all of them are absent.
+    [[nodiscard]] bool is_group_unused(pages::PageNumber page) const noexcept {
+        return is_used_[page / group_pages].load(std::memory_order_relaxed) == 0;
+    }
 
     [[nodiscard]] std::uint64_t pages() const noexcept { return words_.size(); }
 
@@ -177,6 +186,13 @@ private:
         return (words_[page].fetch_and(~bit, std::memory_order_relaxed) & bit) != 0;
     }
 
+    // Before a page of the group is mapped. relaxed: the thread that looks at the group is in a barrier,
+    // or looks for writes of its own
+    void use_group(pages::PageNumber page) noexcept {
+        Atomic<std::uint32_t>& word = is_used_[page / group_pages];
+        if (word.load(std::memory_order_relaxed) == 0) word.store(1, std::memory_order_relaxed);
+    }
+
     template <typename Next>
     MappedState change(pages::PageNumber page, const Next& next_of) noexcept {
         std::uint32_t seen = words_[page].load(std::memory_order_relaxed);
@@ -184,6 +200,7 @@ private:
             const MappedState now = state_of(seen);
             const MappedState next = next_of(now);
             if (next == now) return now;
+            if (now == MappedState::absent) use_group(page);
             const std::uint32_t word = (seen & ~3U) | static_cast<std::uint32_t>(next);
             if (words_[page].compare_exchange_strong(seen, word, std::memory_order_relaxed,
                                                      std::memory_order_relaxed)) {
@@ -193,6 +210,7 @@ private:
     }
 
     std::vector<Atomic<std::uint32_t>> words_;
+    std::vector<Atomic<std::uint32_t>> is_used_;  // by group: 1 if a page of it was mapped
 };
 
 }  // namespace acp::dsm

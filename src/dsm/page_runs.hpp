@@ -24,16 +24,25 @@ void for_each_run(const Mapped& mapped,
                   const Visit& visit) {
     PageRange run{};
     std::uint64_t gap = 0;
-    for (pages::PageNumber page = range.first; page < range.first + range.count; ++page) {
+    const bool may_skip = !is_wanted(MappedState::absent);
+    const pages::PageNumber end = range.first + range.count;
+    for (pages::PageNumber page = range.first; page < end;) {
         const MappedState state = mapped.state(page);
         if (is_wanted(state)) {
             if (run.count == 0) run.first = page;
-            run.count = page + 1 - run.first;
+            ++page;
+            run.count = page - run.first;
             gap = 0;
             continue;
         }
+        // Of a large window most groups may never have been touched.
+        const bool is_unused =
+            may_skip && page % Mapped::group_pages == 0 && mapped.is_group_unused(page);
+        const std::uint64_t step =
+            is_unused ? std::min(Mapped::group_pages, end - page) : std::uint64_t{1};
+        page += step;
         if (run.count == 0) continue;
-        ++gap;
+        gap += step;
         if (may_join(state) && gap <= gap_max) continue;
         if (!visit(run)) return;
         run = {};

@@ -47,6 +47,14 @@ TEST(PageRuns, are_joined_across_gaps_up_to_the_limit) {
     EXPECT_EQ(written_runs(".w", 9), (Runs{{1, 1}}));
 }
 
+TEST(PageRuns, are_the_same_beside_groups_that_were_never_mapped) {
+    std::string letters(400, '.');
+    for (const std::size_t written : {63U, 64U, 127U, 320U, 399U}) letters[written] = 'w';
+    EXPECT_EQ(written_runs(letters, 0), (Runs{{63, 2}, {127, 1}, {320, 1}, {399, 1}}));
+    EXPECT_EQ(written_runs(letters, 191), (Runs{{63, 65}, {320, 80}}));
+    EXPECT_EQ(written_runs(letters, 192), (Runs{{63, 337}}));
+}
+
 TEST(PageRuns, end_when_the_visitor_says_so) {
     const MappedPages<> mapped = pages_of("w.w");
     int visits = 0;
