@@ -6,7 +6,7 @@
 #   CHECKED="core unit fuzz" which groups of tests `make asan` and `make tsan` build and run; `make test` leaves unit
 #                     out, whose memory nobody else writes: that build takes longer than all tests
 #   SANITIZERS=""     which sanitizer presets `make test` builds (asan; `make tsan` takes as long again)
-#   LINT_SHARE=1      `make lint` gives its slow checks one file in so many (`make test`: 4, others with each commit)
+#   LINT_SHARE=1      `make lint` gives its slow checks one file in so many (`make test`: 8, others with each commit)
 #   SEEDS=0..99999    which seeds `make sim` runs
 #   FUZZ_SECONDS=60   how long `make fuzz` runs each target
 SHELL := /bin/bash
@@ -25,7 +25,8 @@ SEEDS ?= 0..99999
 FUZZ_SECONDS ?= 60
 
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
-export CTEST_PARALLEL_LEVEL ?= $(JOBS)
+# Tests wait for most of their time, and those that time something run alone.
+export CTEST_PARALLEL_LEVEL ?= $(shell echo $$((2 * $(JOBS))))
 
 release := build/release
 bin := $(release)/bin
@@ -39,7 +40,7 @@ checked_targets = $(if $(filter-out core unit fuzz,$(CHECKED)),all tests,$(CHECK
 build_preset = @cmake/build.sh $(1) $(JOBS) $(WERROR) $(2)
 
 .PHONY: help build setup run test lint format bench install uninstall clean test-aarch64 asan tsan report soak ctest sim mutants \
-    fuzz peers bare docs leaks models
+    fuzz peers bare docs leaks models checks
 
 help:
 	@echo "make               builds into $(release), programs in $(bin)"
@@ -80,15 +81,21 @@ test:
 	@cmake/part.sh packages cmake/setup.sh build run docs test
 	@cmake/part.sh build $(MAKE) build
 	@cmake/part.sh tests-build cmake/build.sh test $(JOBS) $(WERROR) all tests docs
-	@cmake/part.sh lint $(MAKE) lint LINT_SHARE=4
 	@mkdir -p build/log
-	@cmake/part.sh tests ctest --preset release -O build/log/release.log
+	@cmake/beside.sh '$(MAKE) checks CHECKED="$(CHECKED)" LINT_SHARE=8' \
+	    cmake/part.sh tests ctest --preset release -O build/log/release.log
 	@for sanitizer in $(SANITIZERS); do \
 	    cmake/part.sh $$sanitizer $(MAKE) $$sanitizer CHECKED='$(CHECKED)'; done
 	@echo
 	@for preset in $(SANITIZERS) release; do \
 	    printf '%-8s %s\n' $$preset "$$(grep 'tests passed' build/log/$$preset.log)"; done
 	@echo "make test: passed in $$(( $$(date +%s) - $(SECONDS_AT_START) )) s"
+
+# The part of `make test` that computes all the time, while its tests wait much of theirs.
+checks:
+	@for sanitizer in $(SANITIZERS); do \
+	    cmake/part.sh $$sanitizer-build cmake/build.sh $$sanitizer $(JOBS) $(WERROR) $(checked_targets); done
+	@cmake/part.sh lint $(MAKE) lint
 
 ctest:
 	@cmake/setup.sh build docs test
