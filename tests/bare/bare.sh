@@ -6,6 +6,8 @@
 # user. Mounts live in a namespace of their own, so nothing stays behind but the folder's removal. Skipped, loudly, where
 # such a system cannot be made.
 #   usage: tests/bare/bare.sh
+# BARE_CCACHE=FOLDER is ccache's folder in it, too: what this machine has compiled from the same sources with the same WERROR is not
+# compiled again, as long as compiler and headers there are the same, byte by byte.
 # BARE_CACHE=FILE keeps the minimal system in that archive, and takes it from there when it is there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,10 +32,11 @@ if [ "${ACP_BARE_INSIDE:-}" != yes ]; then
 fi
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/acp-bare.XXXXXX")
+ccache=/root/.cache/ccache # there
 # Everything mounted below goes with this namespace; rm must not reach what is mounted, hence the lazy unmounts first.
 clean_up() {
-    umount -l "$root/proc" "$root/dev/shm" "$root/dev" 2>/dev/null || true
-    mountpoint -q "$root/dev" || rm -rf --one-file-system "$root"
+    umount -l "$root/proc" "$root/dev/shm" "$root/dev" "$root$ccache" 2>/dev/null || true
+    mountpoint -q "$root/dev" || mountpoint -q "$root$ccache" || rm -rf --one-file-system "$root"
 }
 trap clean_up EXIT
 chmod 755 "$root"
@@ -66,18 +69,26 @@ mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 echo "bare: made in $((SECONDS - started)) s"
 
-git clone -q --no-hardlinks "$source_tree" "$root/root/acp"
+tree=/root/acp # of root, there
+if [ -d "${BARE_CCACHE:-}" ]; then
+    tree=$source_tree # compilations are told apart by their paths
+    mkdir -p "$root$ccache"
+    mount --bind "$BARE_CCACHE" "$root$ccache"
+    echo "bare: compilations are taken from $BARE_CCACHE"
+fi
+git clone -q --no-hardlinks "$source_tree" "$root$tree"
 chroot "$root" useradd --create-home user
-cp -a "$root/root/acp" "$root/home/user/acp"
+cp -a "$root$tree" "$root/home/user/acp"
 chroot "$root" chown -R user: /home/user/acp
 
 # inside(user, command): runs it in the clone of that user, with nothing of this machine's environment.
 inside() {
-    local user=$1 home=/home/$1
-    [ "$user" != root ] || home=/root
+    local user=$1 home=/home/$1 where=/home/$1/acp
+    [ "$user" != root ] || { home=/root where=$tree; }
     chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-        HOME="$home" LANG=C.UTF-8 http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
-        setpriv --reuid="$user" --regid="$user" --init-groups bash -euc "cd $home/acp; $2" </dev/null
+        HOME="$home" LANG=C.UTF-8 WERROR="${WERROR:-OFF}" ${BARE_CCACHE:+CCACHE_DIR=$ccache} \
+        http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
+        setpriv --reuid="$user" --regid="$user" --init-groups bash -euc "cd $where; $2" </dev/null
 }
 passed=0
 ok() {
@@ -104,7 +115,7 @@ timed() {
 timed "make" "make"
 timed "make run" "make run >/tmp/run.txt 2>&1 || { cat /tmp/run.txt >&2; exit 1; }"
 tail -n 45 "$root/tmp/run.txt"
-[ -s "$root/root/acp/build/report/index.html" ] || fail "make run wrote no report page"
+[ -s "$root$tree/build/report/index.html" ] || fail "make run wrote no report page"
 ok "make run wrote the report page, and $(wc -l <"$root/tmp/run.txt") lines"
 
 # hello(user, folder with bin/): the program of README.md with what stands in the folder.
@@ -122,7 +133,7 @@ rank 2 of 3: 1101" ] || fail "hello as $1, $output, says: $(cat "$home/$output")
     done
     ok "hello on 3 ranks and on 3 nodes as $1"
 }
-hello root /root/acp/build/release
+hello root "$tree/build/release"
 # Every user may use what root installs by the commands of README.md. The first make did not want pandoc; this one does.
 timed "make install" "make install PREFIX=/usr/local"
 for page in share/man/man3/acp_put.3 share/man/man1/acprun.1 share/man/man7/acp.7 share/doc/acp/html/index.html; do
