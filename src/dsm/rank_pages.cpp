@@ -12,6 +12,7 @@
 #include "node/segment.hpp"
 #include "os/log_line.hpp"
 #include "os/process.hpp"
+#include "os/signal_hold.hpp"
 #include "os/standard_streams.hpp"
 #include "team/collectives.hpp"
 
@@ -340,7 +341,10 @@ bool RankPages::move_held(team::Team& team,
     return true;
 }
 
+// os::SignalHold, here and below: a handler of the program that touches a page would wait for this
+// thread, which moves pages, and for the flusher that it uses.
 Status RankPages::prefetch(PageRange pages) {
+    const os::SignalHold signals;
     counters_.prefetched.fetch_add(pages.count, std::memory_order_relaxed);
     // map_brought() fetches the rest of each block like a fault, which ends the process if the home of
     // a page is lost.
@@ -362,7 +366,13 @@ Status RankPages::prefetch_in_bound(PageRange pages) {
     return status;
 }
 
+Status RankPages::fence(PageRange pages) {
+    const os::SignalHold signals;
+    return fence_.synchronize(pages);
+}
+
 Status RankPages::flush(PageRange pages) {
+    const os::SignalHold signals;
     NodeWrites writes(node_);
     Status status = tracker_->find_written(pages, writes);
     if (status.is_ok()) early_.begin(pages);

@@ -123,7 +123,7 @@ public:
     void finish_flushes() noexcept { early_.finish(); }
 
     // PageFence::synchronize.
-    base::Status fence(PageRange pages) { return fence_.synchronize(pages); }
+    base::Status fence(PageRange pages);
 
     // Whether barriers fetch pages again.
     void choose_update(PageRange pages, UpdateChoice choice) noexcept {

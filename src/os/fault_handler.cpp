@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "os/futex.hpp"
+#include "os/signal_hold.hpp"
 #include "os/system_error.hpp"
 
 #if defined(__aarch64__)
@@ -199,17 +200,6 @@ bool is_own(const struct sigaction& action) noexcept {
     return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_fault_signal;
 }
 
-// All but the signals that a faulty instruction or abort() raises: a handler of the program that
-// runs during a repair could wait for that very repair.
-sigset_t mask_during_repair() noexcept {
-    sigset_t mask;
-    sigfillset(&mask);
-    for (const int signal : {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT}) {
-        sigdelset(&mask, signal);
-    }
-    return mask;
-}
-
 // Under the mutex.
 Status install_for(int signal) {
     FormerAction& former = former_of(signal);
@@ -226,7 +216,8 @@ Status install_for(int signal) {
     struct sigaction own {};
 
     own.sa_sigaction = on_fault_signal;
-    own.sa_mask = mask_during_repair();
+    // A handler of the program that runs during a repair could wait for that very repair.
+    own.sa_mask = holdable_signals();
     own.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     if (is_default_or_ignored(current) || (current.sa_flags & SA_RESTART) != 0) {
         own.sa_flags |= SA_RESTART;
