@@ -68,6 +68,12 @@ TEST_F(LentPagesTest, that_are_read_are_not_reported) {
     EXPECT_TRUE(taken(lent).empty()) << "it is not held";
 }
 
+TEST_F(LentPagesTest, that_one_command_writes_and_another_one_reads_are_reported) {
+    lend({5, 1});
+    lent.hold({4, 3});
+    EXPECT_EQ(taken(lent), (std::vector<pages::PageNumber>{5}));
+}
+
 TEST_F(LentPagesTest, are_not_dropped_by_an_eviction_until_they_are_taken) {
     lent.hold({3, 2});
     lent.hold({4, 2});

@@ -57,6 +57,21 @@ TEST(MappedPages, keep_the_state_of_a_page_that_threads_enter_and_leave) {
     EXPECT_TRUE(mapped.try_drop(0));
 }
 
+TEST(MappedPages, say_once_whether_a_fault_wanted_a_page_or_a_stream_fetched_it_ahead) {
+    MappedPages<> mapped(1);
+    EXPECT_FALSE(mapped.take_wanted(0));
+    mapped.want(0);
+    EXPECT_TRUE(mapped.take_wanted(0));
+    EXPECT_FALSE(mapped.take_wanted(0));
+    mapped.fetch_ahead(0);
+    EXPECT_TRUE(mapped.take_ahead(0));
+    EXPECT_FALSE(mapped.take_ahead(0));
+    mapped.fetch_ahead(0);
+    mapped.want(0);
+    EXPECT_FALSE(mapped.take_ahead(0)) << "it was used";
+    EXPECT_TRUE(mapped.take_wanted(0));
+}
+
 TEST(MappedPages, keep_a_credit_beside_the_state_until_it_is_taken_or_the_page_is_evicted) {
     MappedPages<> mapped(2);
     EXPECT_FALSE(mapped.has_credit(0));

@@ -53,6 +53,38 @@ TEST(NodeState, has_a_page_that_was_written_again_while_it_was_flushed) {
     EXPECT_EQ(node.state.to_flush(0), 1U);
 }
 
+TEST(NodeState, calls_a_page_unsent_until_its_flush_has_ended) {
+    StateOf<std::atomic> node(70);
+    EXPECT_FALSE(node.state.has_unsent(66));
+    node.state.add_written({66, 1});
+    EXPECT_TRUE(node.state.has_unsent(66));
+    EXPECT_FALSE(node.state.has_unsent(65));
+    node.state.begin_flush(66);
+    EXPECT_TRUE(node.state.has_unsent(66));
+    node.state.end_flush(66);
+    EXPECT_FALSE(node.state.has_unsent(66));
+}
+
+TEST(NodeState, forgets_all_of_pages_that_are_freed) {
+    StateOf<std::atomic> node(200);
+    node.state.add_written({60, 10});
+    node.state.begin_flush(61);
+    node.state.add_flushed(62);
+    node.state.add_flushed(69);
+    node.state.forget({60, 9});
+    EXPECT_EQ(node.state.to_flush(0), 0U);
+    EXPECT_EQ(node.state.to_flush(1), 1U << 5) << "page 69";
+    node.state.for_each_flushed([](auto page) { EXPECT_EQ(page, 69U); });
+}
+
+TEST(NodeState, reports_a_failure_of_a_rank_once) {
+    StateOf<std::atomic> node(1);
+    EXPECT_EQ(node.state.take_failure(), base::Code::ok);
+    node.state.note_failure(base::Code::peer);
+    EXPECT_EQ(node.state.take_failure(), base::Code::peer);
+    EXPECT_EQ(node.state.take_failure(), base::Code::ok);
+}
+
 TEST(NodeState, gives_a_claim_to_one_rank_until_that_releases_it_or_dies) {
     StateOf<std::atomic> node(65);
     using enum GroupClaim;

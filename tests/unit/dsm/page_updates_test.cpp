@@ -48,6 +48,13 @@ TEST_F(PageUpdatesTest, a_drop_without_a_touch_begins_anew) {
     EXPECT_EQ(faults(6), (std::vector<int>{0, 5}));
 }
 
+TEST_F(PageUpdatesTest, a_page_that_was_unmapped_is_no_longer_learned) {
+    (void)updates_.drop(page, DroppedAs::wanted);
+    EXPECT_TRUE(updates_.drop(page, DroppedAs::wanted));
+    EXPECT_FALSE(updates_.drop(page, DroppedAs::absent));
+    EXPECT_FALSE(updates_.drop(page, DroppedAs::mapped));
+}
+
 TEST_F(PageUpdatesTest,
        a_page_that_was_mapped_beside_others_is_fetched_only_by_the_programs_choice) {
     for (int i = 0; i < 10; ++i) EXPECT_FALSE(updates_.drop(page, DroppedAs::mapped));
