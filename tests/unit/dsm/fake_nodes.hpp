@@ -98,6 +98,9 @@ public:
     // The home's node is lost: its requests fail.
     void lose(pages::NodeNumber home) { lost_ = home; }
 
+    // The next marks fail, and no other request.
+    void lose_marks() { are_marks_lost_ = true; }
+
     // Requests are carried out in the reverse order: a get before the mark of its fetch.
     void reverse() { is_reversed_ = true; }
 
@@ -128,6 +131,7 @@ private:
     Defect defect_;
     acp::test::Random random_;
     pages::NodeNumber lost_ = pages::no_node;
+    bool are_marks_lost_ = false;
     bool is_reversed_ = false;
     bool is_separate_ = false;
     std::vector<Pending> pending_;
@@ -337,7 +341,7 @@ inline gma::Handle FakeLink::end_writes(PageRange pages, pages::NodeNumber home)
 inline gma::Handle FakeLink::mark(PageRange pages,
                                   pages::NodeNumber home,
                                   operations::MarkedPages& answer) {
-    return add(home, [this, pages, home, &answer] {
+    const gma::Handle request = add(home, [this, pages, home, &answer] {
         before_mark();
         for (std::uint64_t i = 0; i < pages.count; ++i) {
             const pages::Sharers<> sharers = nodes_[home]->window.sharers();
@@ -345,6 +349,8 @@ inline gma::Handle FakeLink::mark(PageRange pages,
             answer.last_take = sharers.mark(pages.first + i, node_);
         }
     });
+    if (are_marks_lost_) has_failed_[request] = true;
+    return request;
 }
 
 inline gma::Handle FakeLink::get(PageRange pages, pages::NodeNumber home) {

@@ -134,6 +134,13 @@ TEST_F(FetcherTest, reports_a_lost_home_and_leaves_the_page_absent) {
     expect_page(2, 3);
 }
 
+// The home does not track the page for this node: its writes would have no notice.
+TEST_F(FetcherTest, leaves_a_page_absent_if_the_mark_alone_has_failed) {
+    node().link.lose_marks();
+    EXPECT_EQ(fetcher_.fetch(PageRange{6, 1}).code(), base::Code::peer);
+    EXPECT_EQ(word(6).state, pages::PageState::absent);
+}
+
 TEST_F(FetcherTest, brings_a_range_by_a_mark_and_a_get_for_each_home) {
     fetcher_.bring({2, 1});
     ASSERT_TRUE(fetcher_.fetch(PageRange{0, pages_count}).is_ok());

@@ -208,5 +208,103 @@ TEST_F(PageFenceTest, orders_the_writes_of_the_node_for_the_check) {
     EXPECT_EQ(races(), 0);
 }
 
+// Two ranks of node 1 write bytes of their own, and exchange them by fences and flushes, while the home
+// writes too.
+class FenceProgram {
+public:
+    static constexpr std::uint64_t pages = 3;  // all of node 0
+    static constexpr std::size_t home_byte = 20;
+    static constexpr int rounds = 3;
+
+    FenceProgram() {
+        make_nodes(nodes_, 2, 2 * pages);
+        for (pages::PageNumber page = 0; page < pages; ++page) node().fetch(page);
+        node().link.separate();
+    }
+
+    void exchange(pages::SlotNumber slot) {
+        Flusher flusher(node().parts(slot), operations::difference_code());
+        PageFence fence(node().parts(slot), flusher);
+        for (int round = 1; round <= rounds; ++round) {
+            for (pages::PageNumber page = 0; page < pages; ++page) {
+                at(1, page, slot) = static_cast<std::byte>(round);
+                if (round == 2) node().state.add_written({page, 1});
+            }
+            const base::Status status =
+                round == 2 ? flusher.flush({0, pages}) : fence.synchronize({0, pages});
+            EXPECT_TRUE(status.is_ok()) << status.message();
+            if (slot == 1 && round != 2) expect_home_has(slot, round);
+        }
+    }
+
+    void write_home() {
+        for (int round = 1; round <= rounds; ++round) {
+            for (pages::PageNumber page = 0; page < pages; ++page) {
+                at(0, page, home_byte) = static_cast<std::byte>(round);
+                sched::pause();
+            }
+        }
+    }
+
+    // The first rank is dead, or the process that watches over it says so to those that wait.
+    void bury() {
+        node().peers.dead[0] = true;
+        node().peers.wake(node().state.claim_word(0));
+        for (pages::PageNumber page = 0; page < pages; ++page)
+            node().peers.wake(node().window.page_words().word(page));
+    }
+
+    // The second rank completes what a dead one began, and the copies are the home's pages.
+    void finish() {
+        Flusher flusher(node().parts(1), operations::difference_code());
+        PageFence fence(node().parts(1), flusher);
+        EXPECT_TRUE(fence.synchronize({0, pages}).is_ok());
+        expect_home_has(1, rounds);
+        EXPECT_EQ(node().state.to_flush(0), 0U);
+        EXPECT_EQ(node().state.claim_word(0).load(), 0U);
+        for (pages::PageNumber page = 0; page < pages; ++page) {
+            EXPECT_EQ(at(1, page, home_byte), static_cast<std::byte>(rounds)) << page;
+            for (std::size_t i = 0; i < 64; ++i) {
+                EXPECT_EQ(at(1, page, i), at(0, page, i)) << page << " at " << i;
+                EXPECT_EQ(node().window.twin(page)[i], at(0, page, i)) << page << " at " << i;
+            }
+        }
+        for (std::size_t i = 0; i < PageJournal::pages_max; ++i)
+            EXPECT_EQ(node().journals().of(0).read(i).step, JournalStep::none) << i;
+    }
+
+private:
+    [[nodiscard]] FakeNode& node() { return *nodes_[1]; }
+
+    [[nodiscard]] std::byte& at(std::uint32_t node, pages::PageNumber page, std::size_t place) {
+        return nodes_[node]->window.plain(page)[place];
+    }
+
+    void expect_home_has(pages::SlotNumber slot, int round) {
+        for (pages::PageNumber page = 0; page < pages; ++page)
+            EXPECT_EQ(at(0, page, slot), static_cast<std::byte>(round)) << page;
+    }
+
+    FakeNodes nodes_;
+};
+
+TEST(PageFencePrograms, a_rank_that_dies_or_stops_in_a_fence_or_a_flush_harms_no_other_one) {
+    std::uint64_t deaths = 0;
+    sched::for_each_death(0, 10, [&deaths](const sched::Options& options) {
+        FenceProgram program;
+        sched::Options mine = options;
+        if (!options.is_victim_resumed) mine.on_stall = [&program] { program.bury(); };
+        const sched::Outcome outcome = sched::run(
+            mine, {[&program] { program.exchange(0); }, [&program] { program.exchange(1); },
+                   [&program] { program.write_home(); }});
+        EXPECT_EQ(outcome.failure, "");
+        if (outcome.is_victim_hit && !options.is_victim_resumed) program.bury();
+        program.finish();
+        deaths += outcome.is_victim_hit ? 1 : 0;
+        return outcome.is_victim_hit;
+    });
+    EXPECT_GT(deaths, 500U);
+}
+
 }  // namespace
 }  // namespace acp::dsm::test
