@@ -173,6 +173,7 @@ mutants:
 	@python3 tests/mutants/view.py
 	@python3 tests/mutants/exchange.py
 	@python3 tests/mutants/pages.py
+	@python3 tests/mutants/dsm.py
 	@python3 tests/mutants/team.py
 	@python3 tests/mutants/engine.py
 	@python3 tests/mutants/pm.py
