@@ -115,8 +115,9 @@ void Team::announce(const Expectation& expected,
 }
 
 std::optional<std::uint32_t> Team::missing_rank() const noexcept {
-    if (missing_ == nobody) return std::nullopt;
-    return tools_.gma.space().segment().rank_of(members_.process(missing_));
+    const std::uint32_t missing = late_for_.value_or(nobody);
+    if (missing == nobody) return std::nullopt;
+    return tools_.gma.space().segment().rank_of(members_.process(missing));
 }
 
 bool Team::can_go_on(bool is_thorough) noexcept {
@@ -132,7 +133,7 @@ bool Team::stop_for(Expectation& expected) {
     // Resumed: can_go_on() was true.
     stopped_.expected = nullptr;
     if (stopped_.has_come) return true;
-    is_late_ = !is_broken();
+    if (!is_broken()) late_for_ = expected.rank();
     tell_others();
     return false;
 }
@@ -148,8 +149,7 @@ bool Team::wait_long(Expectation& expected) {
     } else {
         const node::Outcome outcome = tools_.gma.wait_until(waiting, deadline_.left_ns());
         if (waiting.has_come()) return true;
-        is_late_ = !is_broken() && outcome == node::Outcome::timeout;
-        missing_ = expected.rank();
+        if (!is_broken() && outcome == node::Outcome::timeout) late_for_ = expected.rank();
     }
     tell_others();
     return false;
@@ -349,7 +349,7 @@ void Team::await_reason(std::uint32_t rank) {
     Reason reason(rank);
     deadline_ = gma::Deadline(reason_within_ns);
     (void)wait_long(reason);
-    is_late_ = false;
+    late_for_ = std::nullopt;
 }
 
 bool Team::depart() {

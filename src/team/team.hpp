@@ -117,8 +117,7 @@ public:
                                   gma::Deadline deadline = {}) noexcept {
         signature_ = stopped_.fiber == nullptr ? signature : signature.non_blocking();
         deadline_ = deadline;
-        is_late_ = false;
-        missing_ = nobody;
+        late_for_ = std::nullopt;
         if (!look()) [[unlikely]] {
             tell_others();
             return false;
@@ -133,7 +132,7 @@ public:
 
     [[nodiscard]] bool is_broken() const noexcept { return breakage_.is_broken(); }
 
-    [[nodiscard]] bool is_late() const noexcept { return is_late_; }
+    [[nodiscard]] bool is_late() const noexcept { return late_for_.has_value(); }
 
     // After a call that was late: a member that it still waited for, as its rank in the job;
     // nullopt: that member has come since.
@@ -389,8 +388,9 @@ private:
     Signature signature_;  // the current call's
     gma::Deadline deadline_;
     StoppedCall stopped_;
-    bool is_late_ = false;
-    std::uint32_t missing_ = nobody;  // the member that a late call waited for
+    // The member that a late call waited for, if it had not come at the end of the wait. nullopt:
+    // the call is not late.
+    std::optional<std::uint32_t> late_for_;
     // set in depart(): members may have freed their blocks, so none is notified
     bool is_leaving_ = false;
     bool is_untold_ = false;  // the other members must be notified of the failure

@@ -29,7 +29,7 @@ MUTANTS = {
     "a leader does not wait for its node": ("leaders.cpp", "        if (team.read(place, arrival, 0) == nullptr) return false;\n", ""),
     "a step of the dissemination is left out": ("synchronize.cpp", "sync.distance *= 2", "sync.distance *= 4"),
     "a barrier takes the arrival of the one before": ("synchronize.cpp", "        sync.is_arrived = false;\n", ""),
-    "the member that a late call names is the first": ("team.cpp", "missing_ = expected.rank();", "missing_ = 0;"),
+    "the member that a late call names is the first": ("team.cpp", "outcome == node::Outcome::timeout) late_for_ = expected.rank();", "outcome == node::Outcome::timeout) late_for_ = 0;"),
     "the reason is the last of several deaths": ("breakage.cpp", "count > 1 ?", "count > 99 ?"),
     "a notification between nodes has no text": ("breakage.cpp", "    why_.copy(told.text.data(), told.text.size() - 1);\n", ""),
     "no member is notified of a failure": ("team.cpp", "    is_untold_ = true;\n", ""),

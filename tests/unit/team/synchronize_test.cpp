@@ -4,6 +4,7 @@
 // other, from one thread.
 #include <gtest/gtest.h>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -91,6 +92,14 @@ TEST_F(LateBarrierTest, names_a_member_that_has_not_come) {
         ASSERT_TRUE(missing.has_value());
         EXPECT_EQ(*missing, row.missing) << row.nodes.size() << " members";
     }
+}
+
+TEST_F(LateBarrierTest, names_that_member_also_where_it_stops_on_a_fiber) {
+    TeamNode node({0, 0, 0});
+    node.start(0, barrier(0));
+    node.finish({0});
+    EXPECT_EQ(node.end(0).code(), Code::timeout);
+    EXPECT_EQ(node.team(0).missing_rank(), std::optional<std::uint32_t>(1));
 }
 
 TEST_F(LateBarrierTest, fails_when_the_team_breaks_meanwhile) {
