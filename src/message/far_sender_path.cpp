@@ -3,6 +3,7 @@
 #include "message/far_sender_path.hpp"
 
 #include <new>
+#include <utility>
 
 namespace acp::message {
 
@@ -11,17 +12,15 @@ FarSenderPath::FarSenderPath(gma::Gma& gma, const RingPlace& place) : gma_(&gma)
 }
 
 bool FarSenderPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
-    message_.head = {place_.there + (placed_bytes_ != 0 ? placed_at_ : offset),
-                     place_.there + offset, value};
-    const std::size_t bytes = sizeof message_.head + placed_bytes_;
-    placed_bytes_ = 0;
+    const operations::PutSignal head{place_.there + (placed_.empty() ? offset : placed_at_),
+                                     place_.there + offset, value};
+    gma::Invocation call;
+    call.process = place_.process;
+    call.operation = operations::put_signal_set_number;
+    call.arguments = std::as_bytes(std::span(&head, 1));
+    call.tail = {std::exchange(placed_, {})};
     if (begun_ - ended_ == handles_max) end_oldest();
-    handle_at(begun_++) = gma_->issue_invoke({place_.process,
-                                              operations::put_signal_set_number,
-                                              std::as_bytes(std::span(&message_, 1)).first(bytes),
-                                              {},
-                                              nullptr},
-                                             gma::handle_null);
+    handle_at(begun_++) = gma_->issue_invoke(call, gma::handle_null);
     return false;
 }
 

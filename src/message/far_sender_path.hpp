@@ -8,8 +8,8 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "gma/gma.hpp"
@@ -46,13 +46,12 @@ public:
         return *reinterpret_cast<Word*>(place_.credits + (offset - place_.shape.credit_offset(0)));
     }
 
-    [[nodiscard]] char* room(std::uint64_t /*offset*/) noexcept { return message_.bytes.data(); }
+    [[nodiscard]] char* room(std::uint64_t /*offset*/) noexcept { return room_.data(); }
 
-    // Keeps 1 .. payload_bytes_max bytes, which the next publish() sends.
+    // Names 1 .. payload_bytes_max bytes, which the next publish() reads and sends.
     void place(std::uint64_t offset, const void* source, std::uint64_t bytes) noexcept {
         placed_at_ = offset;
-        placed_bytes_ = bytes;
-        if (source != message_.bytes.data()) std::memcpy(message_.bytes.data(), source, bytes);
+        placed_ = {static_cast<const std::byte*>(source), bytes};
     }
 
     void store(std::uint64_t offset, std::uint64_t value) noexcept {
@@ -86,11 +85,6 @@ private:
     static constexpr std::uint64_t under_way_max = 32;
     static constexpr std::uint64_t handles_max = 2 * under_way_max;
 
-    struct Message {  // NOLINT: written as far as read
-        operations::PutSignal head;
-        std::array<char, payload_bytes_max> bytes;  // NOLINT: written as far as read
-    };
-
     [[nodiscard]] gma::Handle& handle_at(std::uint64_t number) noexcept {
         return handles_[number % handles_max];
     }
@@ -101,8 +95,8 @@ private:
     gma::Gma* gma_;
     RingPlace place_;
     std::uint64_t placed_at_ = 0;
-    std::uint64_t placed_bytes_ = 0;
-    Message message_;
+    std::span<const std::byte> placed_;
+    std::array<char, payload_bytes_max> room_;  // NOLINT: written as far as read
     // Operations in flight: numbers ended_ up to begun_ - 1.
     std::array<gma::Handle, handles_max> handles_{};
     std::uint64_t begun_ = 0;

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "local/direct.hpp"
@@ -30,17 +29,19 @@ gma::Handle issue_as_operation(gma::Gma& gma,
                                const gma::PointerCopy& put,
                                const gma::Signal& signal,
                                gma::Handle order) {
-    std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
     const operations::PutSignal head{put.address, signal.word, signal.value};
-    std::memcpy(arguments.data(), &head, sizeof head);
-    if (put.end.bytes != 0) {
-        local::move_bytes(reinterpret_cast<char*>(arguments.data() + sizeof head), put.end.memory,
-                          put.end.bytes);
+    const char* source = put.end.memory;
+    // A word that other threads write is read as one.
+    std::array<char, local::few_bytes_max> few;  // NOLINT: written as far as read
+    if (put.end.bytes != 0 && put.end.bytes <= few.size()) {
+        local::move_bytes(few.data(), source, put.end.bytes);
+        source = few.data();
     }
     gma::Invocation call;
     call.process = static_cast<std::uint32_t>(gma.space().layout().process(put.address));
     call.operation = operations::put_signal_add_number;
-    call.arguments = std::span(arguments).first(sizeof head + put.end.bytes);
+    call.arguments = std::as_bytes(std::span(&head, 1));
+    call.tail = {std::as_bytes(std::span(source, put.end.bytes))};
     return gma.issue_invoke(call, order);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace acp::router {
 
@@ -98,7 +99,7 @@ bool Requests::write_invoke(RouterPeer& to, const Outstanding& record) {
     frame.operation = static_cast<std::uint32_t>(record.source);
     frame.process = static_cast<std::uint32_t>(record.target);
     write(room, frame);
-    std::ranges::copy(arguments, room + sizeof frame);
+    if (!arguments.empty()) std::memcpy(room + sizeof frame, arguments.data(), arguments.size());
     outbox_.commit(to, sizeof frame + arguments.size());
     return true;
 }
