@@ -73,7 +73,7 @@ sync::LockParty party_of(const memory::HazardLine& line) noexcept {
     memory::HazardLine* const line = api::inline_line;
     const bool is_taken =
         api::is_free(line) &&
-        lock::change_at_once(api::fast_path.view, *line, lock.ga, [line](auto& head) {
+        lock::change_inline(api::fast_path.view, *line, lock.ga, [line](auto& head) {
             return sync::QueuedLock<>::take_if_free(head, party_of(*line));
         });
     if (is_taken) memory::claim_for_lock(*line);
@@ -87,7 +87,7 @@ std::uint32_t own_thread() {
 }
 
 // Runs change(head, record, range) on a lock of this node to which bytes are bound; returns as
-// change_at_once(). The pages of the range are at hand.
+// change_inline(). The pages of the range are at hand.
 template <typename Change>
 [[gnu::always_inline]] inline bool change_bound(acp_lock_t lock, const Change& change) noexcept {
     memory::HazardLine* const line = api::inline_line;
@@ -99,8 +99,8 @@ template <typename Change>
         const auto record = sync::LockBytes<>::of(head, range->bytes);
         return record && change(head, *record, *range);
     };
-    return lock::change_at_once<lock::LockKind::bound>(api::fast_path.view, *line, lock.ga,
-                                                       change_head);
+    return lock::change_inline<lock::LockKind::bound>(api::fast_path.view, *line, lock.ga,
+                                                      change_head);
 }
 
 // take_at_once() of a lock with bytes, which come into the pages.
@@ -230,7 +230,7 @@ int acp_unlock(acp_lock_t lock) {
     memory::HazardLine* const line = api::inline_line;
     const bool is_released =
         api::is_free(line) &&
-        lock::change_at_once(api::fast_path.view, *line, lock.ga, [line](auto& head) {
+        lock::change_inline(api::fast_path.view, *line, lock.ga, [line](auto& head) {
             return sync::QueuedLock<>::release_if_alone(head, party_of(*line));
         });
     if (!is_released) return release_bound_at_once(lock) ? 0 : unlock_long(lock);

@@ -42,7 +42,7 @@ bool has_lock(const LockReply& reply) noexcept {
     return reply.outcome == LockOutcome::taken || reply.outcome == LockOutcome::taken_from_dead;
 }
 
-LockTaken taken_of(const LockReply& reply) noexcept {
+TakeResult taken_of(const LockReply& reply) noexcept {
     return {has_lock(reply), reply.outcome == LockOutcome::taken_from_dead};
 }
 
@@ -158,7 +158,7 @@ Result<LockReply> Locks::run(const typename Operation::Input& input,
     return Status(Code::limit, "other threads change the lock all the time");
 }
 
-Result<std::uint32_t> Locks::owner_of(GlobalAddress lock) const {
+Result<std::uint32_t> Locks::process_with_heap_of(GlobalAddress lock) const {
     return allocator_.owner_of(lock);
 }
 
@@ -189,11 +189,11 @@ Result<GlobalAddress> Locks::made_by(std::uint32_t process,
     return made.value().output.lock;
 }
 
-Result<LockTaken> Locks::take(GlobalAddress lock,
-                              std::int64_t timeout_ns,
-                              const LongWait& tell_long_wait,
-                              BoundRoom room) {
-    auto owner = owner_of(lock);
+Result<TakeResult> Locks::take(GlobalAddress lock,
+                               std::int64_t timeout_ns,
+                               const LongWait& tell_long_wait,
+                               BoundRoom room) {
+    auto owner = process_with_heap_of(lock);
     if (!owner.is_ok()) return std::move(owner).failure();
     BorrowedGrantWord grant_word(grant_words_);
     const bool is_here = gma_.space().is_on_node(owner.value());
@@ -225,7 +225,7 @@ Result<LockTaken> Locks::take(GlobalAddress lock,
         default:
             notify_next(waiting.last);
             if (!no_word.is_ok()) return no_word;
-            return LockTaken{};
+            return TakeResult{};
     }
     waiting.deadline = gma::Deadline(timeout_ns);
     waiting.call.ticket = waiting.last.ticket;
@@ -233,7 +233,7 @@ Result<LockTaken> Locks::take(GlobalAddress lock,
     return wait(waiting, tell_long_wait);
 }
 
-Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) {
+Result<TakeResult> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) {
     const std::uint64_t began_ns = os::now_ns();
     bool is_told = tell_long_wait == nullptr;
     gma::ShownWait shown(gma_.space());
@@ -270,7 +270,7 @@ Result<LockTaken> Locks::wait(Waiting& waiting, const LongWait& tell_long_wait) 
 }
 
 // The waiter gives up.
-Result<LockTaken> Locks::leave(Waiting& waiting) {
+Result<TakeResult> Locks::leave(Waiting& waiting) {
     auto reply = run<operations::LeaveLock>(waiting.call, waiting.call, waiting.bytes);
     if (!reply.is_ok()) return std::move(reply).failure();
     notify_next(reply.value());
@@ -278,7 +278,7 @@ Result<LockTaken> Locks::leave(Waiting& waiting) {
 }
 
 // The notification carries the bytes, unless another thread than the one that released the lock sent it.
-Result<LockTaken> Locks::take_granted(Waiting& waiting) {
+Result<TakeResult> Locks::take_granted(Waiting& waiting) {
     const BoundBytes bytes = waiting.grant_word.bytes();
     if (!bytes.empty() && !waiting.wanted.empty()) {
         std::memcpy(waiting.came.data(), bytes.data(), bytes.size());
@@ -288,7 +288,7 @@ Result<LockTaken> Locks::take_granted(Waiting& waiting) {
 }
 
 // The caller has the lock, and its bytes if they came with it.
-Result<LockTaken> Locks::take_bytes(Waiting& waiting, LockTaken taken) {
+Result<TakeResult> Locks::take_bytes(Waiting& waiting, TakeResult taken) {
     if (!taken.has_lock || waiting.wanted.empty()) return taken;
     Status status;
     if (waiting.bytes.received == 0) {
@@ -310,26 +310,26 @@ Result<LockTaken> Locks::take_bytes(Waiting& waiting, LockTaken taken) {
     return taken;
 }
 
-Status Locks::bind(GlobalAddress lock, BoundBytes bytes) {
-    auto owner = owner_of(lock);
-    if (!owner.is_ok()) return std::move(owner).failure();
+template <typename Operation>
+Result<LockReply> Locks::send(GlobalAddress lock, BoundBytes bytes) {
+    if (auto owner = process_with_heap_of(lock); !owner.is_ok()) return std::move(owner).failure();
     const LockCall call = call_on(lock);
     StepBytes sent{bytes, {}};
-    auto reply = run<operations::BindLock>(call, call, sent);
+    return run<Operation>(call, call, sent);
+}
+
+Status Locks::bind(GlobalAddress lock, BoundBytes bytes) {
+    auto reply = send<operations::BindLock>(lock, bytes);
     if (!reply.is_ok()) return std::move(reply).failure();
     if (reply.value().outcome == LockOutcome::released) return {};
     if (reply.value().outcome == LockOutcome::full)
-        return allocator_.no_room(owner.value(), bytes.size());
+        return allocator_.no_room(process_with_heap_of(lock).value(), bytes.size());
     return {Code::state, "the lock is held by " + name_of(reply.value().holder) +
                              ": bytes are bound to it when no thread holds it"};
 }
 
 Status Locks::release(GlobalAddress lock, BoundBytes bytes) {
-    auto owner = owner_of(lock);
-    if (!owner.is_ok()) return std::move(owner).failure();
-    const LockCall call = call_on(lock);
-    StepBytes sent{bytes, {}};
-    auto reply = run<operations::ReleaseLock>(call, call, sent);
+    auto reply = send<operations::ReleaseLock>(lock, bytes);
     if (!reply.is_ok()) return std::move(reply).failure();
     if (reply.value().outcome == LockOutcome::released) {
         notify_next(reply.value(), bytes);
@@ -338,13 +338,13 @@ Status Locks::release(GlobalAddress lock, BoundBytes bytes) {
     const std::uint32_t holder = reply.value().holder;
     if (holder == LockGrant::no_process) return {Code::state, "no thread holds the lock"};
     return {Code::state,
-            holder == call.process
+            holder == gma_.space().process()
                 ? "another thread of this rank holds the lock"
                 : "the calling thread does not hold the lock: " + name_of(holder) + " does"};
 }
 
 Status Locks::free(GlobalAddress lock) {
-    auto owner = owner_of(lock);
+    auto owner = process_with_heap_of(lock);
     if (!owner.is_ok()) return std::move(owner).failure();
     auto reply = run<operations::FreeLock>(call_on(lock));
     if (!reply.is_ok()) return std::move(reply).failure();

@@ -28,9 +28,9 @@ namespace acp::lock {
 
 using memory::GlobalAddress;
 
-// How taking a lock ended.
-struct LockTaken {
-    bool has_lock = false;  // false: the time was over before the thread's turn
+// The result of a take that did not fail.
+struct TakeResult {
+    bool has_lock = false;  // false: the timeout has passed, and the thread does not hold the lock
     bool has_died = false;  // the previous holder died and had not released it
 };
 
@@ -50,10 +50,10 @@ enum class LockKind : std::uint8_t { plain, bound };
 // caller calls Locks::take() or release(). Inlined as a whole: no call, no mutex.
 //   line  a free hazard line of the calling thread
 template <LockKind kind = LockKind::plain, typename Change>
-[[nodiscard, gnu::always_inline]] inline bool change_at_once(const local::View& view,
-                                                             memory::HazardLine& line,
-                                                             GlobalAddress lock,
-                                                             const Change& change) noexcept {
+[[nodiscard, gnu::always_inline]] inline bool change_inline(const local::View& view,
+                                                            memory::HazardLine& line,
+                                                            GlobalAddress lock,
+                                                            const Change& change) noexcept {
     const std::uint64_t mark = kind == LockKind::plain ? operations::mark_of_lock(lock)
                                                        : operations::mark_of_bound_lock(lock);
     using Head = sync::LockHead<>;
@@ -88,10 +88,10 @@ public:
     // Errors: mismatch (the room is longer or shorter than the bound bytes), stale (no lock, or freed),
     // address, limit (too many waiters), state (the calling thread holds it), memory, peer (the
     // lock's node is lost).
-    base::Result<LockTaken> take(GlobalAddress lock,
-                                 std::int64_t timeout_ns,
-                                 const LongWait& tell_long_wait,
-                                 BoundRoom room = {});
+    base::Result<TakeResult> take(GlobalAddress lock,
+                                  std::int64_t timeout_ns,
+                                  const LongWait& tell_long_wait,
+                                  BoundRoom room = {});
 
     // Releases a lock that the calling thread holds.
     //   bytes  the new ones of a lock with bytes; if it is empty, the old ones stay
@@ -130,15 +130,19 @@ private:
         return run<Operation>(call, call, none);
     }
 
+    // Runs a step that sends bytes to a lock.
+    template <typename Operation>
+    base::Result<operations::LockReply> send(GlobalAddress lock, BoundBytes bytes);
+
     template <typename Operation>
     base::Result<GlobalAddress> made_by(std::uint32_t process,
                                         const typename Operation::Input& request);
     [[nodiscard]] std::uint64_t places_of_new() const noexcept;
-    base::Result<LockTaken> wait(Waiting& waiting, const LongWait& tell_long_wait);
-    base::Result<LockTaken> leave(Waiting& waiting);
-    base::Result<LockTaken> take_granted(Waiting& waiting);
-    base::Result<LockTaken> take_bytes(Waiting& waiting, LockTaken taken);
-    base::Result<std::uint32_t> owner_of(GlobalAddress lock) const;
+    base::Result<TakeResult> wait(Waiting& waiting, const LongWait& tell_long_wait);
+    base::Result<TakeResult> leave(Waiting& waiting);
+    base::Result<TakeResult> take_granted(Waiting& waiting);
+    base::Result<TakeResult> take_bytes(Waiting& waiting, TakeResult taken);
+    base::Result<std::uint32_t> process_with_heap_of(GlobalAddress lock) const;
     [[nodiscard]] operations::LockCall call_on(GlobalAddress lock);
     void notify_next(operations::LockReply& reply, BoundBytes bytes = {});
     [[nodiscard]] bool is_gone(std::uint32_t process) const noexcept;

@@ -10,15 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "support/scoped_watchdog.hpp"
-#include "unit/data/two_nodes.hpp"
-#include "unit/lock/lock_scene.hpp"
+#include "unit/lock/two_node_locks.hpp"
 
 namespace acp::lock::test {
 namespace {
 
 using base::Code;
-using data::test::TwoNodes;
 using operations::GrantLock;
 using operations::PollLock;
 using operations::ReadBoundBytes;
@@ -73,31 +70,20 @@ public:
 private:
     Locks& locks_;
     GlobalAddress lock_;
-    std::optional<base::Result<LockTaken>> taken_;
+    std::optional<base::Result<TakeResult>> taken_;
     CallingThread thread_;  // ends first
 };
 
-class BoundLocksTest : public testing::Test {
+class BoundLocksTest : public TwoNodeLocksTest<BoundContender> {
 protected:
     static constexpr std::size_t count = operations::lock_bytes_max;
 
     BoundLocksTest() {
-        for (std::uint32_t rank = 0; rank < TwoNodes::procs; ++rank) {
-            locks_.push_back(std::make_unique<Locks>(*node_[rank].gma, *node_[rank].allocator));
-            if (rank == 0) lock_ = locks_[0]->make(0).value();
-            contenders_.push_back(std::make_unique<BoundContender>(*locks_[rank], lock_));
-        }
         const base::Status status = locks_[2]->bind(lock_, filled(count, 1));
         EXPECT_TRUE(status.is_ok()) << status.message();
         node_.count<TakeLock>(takes_);
-        node_.count<PollLock>(polls_);
-        node_.count<GrantLock>(grants_);
         node_.count<ReadBoundBytes>(reads_);
     }
-
-    BoundContender& rank(std::uint32_t rank) { return *contenders_[rank]; }
-
-    LockWords words() { return {node_[0].gma->space(), lock_}; }
 
     void queue(std::uint32_t other) {
         rank(other).begin_take(count);
@@ -109,14 +95,7 @@ protected:
     }
 
     std::atomic<std::uint32_t> takes_{0};
-    std::atomic<std::uint32_t> polls_{0};
-    std::atomic<std::uint32_t> grants_{0};
     std::atomic<std::uint32_t> reads_{0};
-    acp::test::ScopedWatchdog watchdog_{"unit_lock: a thread waits for ever"};
-    TwoNodes node_;
-    std::vector<std::unique_ptr<Locks>> locks_;
-    GlobalAddress lock_ = 0;
-    std::vector<std::unique_ptr<BoundContender>> contenders_;
 };
 
 TEST_F(BoundLocksTest, a_free_lock_and_its_bytes_come_in_one_answer) {

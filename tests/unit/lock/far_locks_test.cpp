@@ -12,16 +12,13 @@
 #include "data/remote_call.hpp"
 #include "gma/under_way.hpp"
 
-#include "support/scoped_watchdog.hpp"
-#include "unit/data/two_nodes.hpp"
-#include "unit/lock/lock_scene.hpp"
+#include "unit/lock/two_node_locks.hpp"
 
 namespace acp::lock::test {
 namespace {
 
 using base::Code;
 using data::test::NodeAnswer;
-using data::test::TwoNodes;
 using operations::GrantLock;
 using operations::PollLock;
 using operations::ReleaseLock;
@@ -44,28 +41,8 @@ data::test::Interception says_queued(std::uint32_t times) {
     };
 }
 
-class FarLocksTest : public testing::Test {
+class FarLocksTest : public TwoNodeLocksTest<Contender> {
 protected:
-    FarLocksTest() {
-        for (std::uint32_t rank = 0; rank < TwoNodes::procs; ++rank) {
-            locks_.push_back(std::make_unique<Locks>(*node_[rank].gma, *node_[rank].allocator));
-            contenders_.push_back(std::make_unique<Contender>(*locks_[rank], lock()));
-        }
-        node_.count<GrantLock>(grants_);
-        node_.count<PollLock>(polls_);
-    }
-
-    GlobalAddress lock() {
-        if (lock_ == 0) lock_ = locks_[0]->make(0).value();
-        return lock_;
-    }
-
-    Locks& locks(std::uint32_t rank) { return *locks_[rank]; }
-
-    Contender& rank(std::uint32_t rank) { return *contenders_[rank]; }
-
-    LockWords words() { return {node_[0].gma->space(), lock()}; }
-
     // A rank waits behind the waiters that are there.
     void queue(std::uint32_t other) {
         rank(other).begin_take();
@@ -85,14 +62,6 @@ protected:
         }
         return blocks;
     }
-
-    std::atomic<std::uint32_t> grants_{0};
-    std::atomic<std::uint32_t> polls_{0};
-    acp::test::ScopedWatchdog watchdog_{"unit_lock: a thread waits for ever"};
-    TwoNodes node_;
-    std::vector<std::unique_ptr<Locks>> locks_;
-    GlobalAddress lock_ = 0;
-    std::vector<std::unique_ptr<Contender>> contenders_;
 };
 
 TEST_F(FarLocksTest, ranks_of_both_nodes_get_the_lock_in_the_order_in_which_they_came) {

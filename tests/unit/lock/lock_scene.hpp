@@ -83,7 +83,7 @@ inline const std::string taken = "taken";
 inline const std::string taken_from_dead = "taken from a rank that died";
 inline const std::string not_taken = "not taken";
 
-inline std::string text_of(const base::Result<LockTaken>& end) {
+inline std::string text_of(const base::Result<TakeResult>& end) {
     if (!end.is_ok()) return std::string(end.failure().message());
     if (!end.value().has_lock) return not_taken;
     return end.value().has_died ? taken_from_dead : taken;
@@ -131,7 +131,7 @@ public:
 private:
     Locks& locks_;
     GlobalAddress lock_;
-    std::optional<base::Result<LockTaken>> taken_;
+    std::optional<base::Result<TakeResult>> taken_;
     CallingThread thread_;  // ends first
 };
 

@@ -398,7 +398,7 @@ TEST_F(LocksTest, a_step_at_once_changes_only_a_lock) {
     memory::HazardLine& line = *node_[0].hazards.own_line();
     const sync::LockParty me{0, node_[0].hazards.index_of(line), 0};
     const auto take = [&](GlobalAddress at) {
-        return change_at_once(view, line, at, [&me](sync::LockHead<>& head) {
+        return change_inline(view, line, at, [&me](sync::LockHead<>& head) {
             return sync::QueuedLock<>::take_if_free(head, me);
         });
     };
