@@ -6,69 +6,39 @@
 // number of rounds.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "support/ranked.hpp"
+#include "dsm_rounds.hpp"
 
 namespace acp::test {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t page_words = page_bytes / sizeof(std::uint64_t);
 constexpr std::size_t pages = 24;
 
 using Variable = volatile std::uint64_t;
 
-class DsmFenceTest : public RankedTest {
+class DsmFenceTest : public DsmRoundsTest<pages> {
 protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        const bool is_open = acp_init_dsm(pages * page_bytes) == 0;
-        if (!is_open && acp_errno() == ACP_ERR_UNSUPPORTED) GTEST_SKIP() << acp_error_message();
-        ASSERT_TRUE(is_open) << acp_error_message();
-        words_ = static_cast<std::uint64_t*>(acp_alloc_dsm(pages * page_bytes));
-        ASSERT_NE(words_, nullptr) << acp_error_message();
-    }
-
-    void TearDown() override {
-        if (words_ != nullptr) {
-            EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
-        }
-        RankedTest::TearDown();
-    }
-
     // Calls round(number), from 1 on, until a check fails on a rank. Barriers, between which homes
     // move, come at some of the rounds alone.
     template <typename Round>
     void repeat(const Round& round) {
-        const char* const text = std::getenv("TEST_ROUNDS");
-        const std::uint64_t rounds = text == nullptr ? 60 : std::strtoull(text, nullptr, 0);
-        allow_seconds(static_cast<unsigned>(120 + rounds));
-        for (std::uint64_t number = 1; number <= rounds; ++number) {
-            SCOPED_TRACE("round " + std::to_string(number));
+        const std::uint64_t rounds = rounds_or(60);
+        run_rounds(rounds, 120 + rounds, [&](std::uint64_t number) {
             ASSERT_NO_FATAL_FAILURE(round(number));
             if (number % 3 == 0) {
-                ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+                meet();
             } else {
                 sync_ranks();
             }
-        }
+        });
     }
 
-    [[nodiscard]] bool plays(std::uint64_t role, std::uint64_t round) const {
-        return static_cast<std::uint64_t>(rank_) ==
-               (role + round) % static_cast<std::uint64_t>(procs_);
-    }
-
-    // A word of a page of its own.
     [[nodiscard]] Variable& variable(std::uint64_t number, std::uint64_t round) const {
-        const std::uint64_t turn = round / 2;
-        return words_[(number * 5 + turn) % pages * page_words + (turn + number) % page_words];
+        return word_of(number, round, 5);
     }
 
     static void fence(Variable& word) {
@@ -89,8 +59,6 @@ protected:
     static void await(Variable& word, std::uint64_t value) {
         while (read(word) < value) std::this_thread::yield();
     }
-
-    std::uint64_t* words_ = nullptr;
 };
 
 TEST_F(DsmFenceTest, a_rank_that_sees_the_flag_sees_the_message) {

@@ -4,70 +4,29 @@
 // must not reach, and false sharing of a page and of a line. In each round the roles go to other ranks
 // and the variables to other pages, so that each variable has had its home and copies at each node.
 // TEST_ROUNDS sets the number of rounds.
-#include <barrier>
 #include <cstdint>
-#include <cstdlib>
 #include <gtest/gtest.h>
-#include <string>
 #include <thread>
 
-#include "support/ranked.hpp"
+#include "dsm_rounds.hpp"
 
 namespace acp::test {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t page_words = page_bytes / sizeof(std::uint64_t);
 constexpr std::size_t pages = 32;
 
-class DsmLitmusTest : public RankedTest {
+class DsmLitmusTest : public DsmRoundsTest<pages> {
 protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        const bool is_open = acp_init_dsm(pages * page_bytes) == 0;
-        if (!is_open && acp_errno() == ACP_ERR_UNSUPPORTED) GTEST_SKIP() << acp_error_message();
-        ASSERT_TRUE(is_open) << acp_error_message();
-        words_ = static_cast<std::uint64_t*>(acp_alloc_dsm(pages * page_bytes));
-        ASSERT_NE(words_, nullptr) << acp_error_message();
-    }
-
-    void TearDown() override {
-        if (words_ != nullptr) {
-            EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
-        }
-        RankedTest::TearDown();
-    }
-
-    // Calls round(number), from 1 on, until a check fails on a rank.
     template <typename Round>
     void repeat(const Round& round) {
-        const char* const text = std::getenv("TEST_ROUNDS");
-        const std::uint64_t rounds = text == nullptr ? 100 : std::strtoull(text, nullptr, 0);
-        allow_seconds(static_cast<unsigned>(60 + rounds / 10));
-        for (std::uint64_t number = 1; number <= rounds; ++number) {
-            SCOPED_TRACE("round " + std::to_string(number));
-            ASSERT_NO_FATAL_FAILURE(round(number));
-        }
+        const std::uint64_t rounds = rounds_or(100);
+        run_rounds(rounds, 60 + rounds / 10, round);
     }
 
-    static void meet() { ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message(); }
-
-    // Whether this rank plays a role in a round. Roles of higher numbers than there are ranks go to
-    // ranks that have others.
-    [[nodiscard]] bool plays(std::uint64_t role, std::uint64_t round) const {
-        return static_cast<std::uint64_t>(rank_) ==
-               (role + round) % static_cast<std::uint64_t>(procs_);
-    }
-
-    // A variable: a word of a page of its own. It stays at its place for two rounds, so that one
-    // rank writes it where another one has a copy.
     [[nodiscard]] volatile std::uint64_t& variable(std::uint64_t number,
                                                    std::uint64_t round) const {
-        const std::uint64_t turn = round / 2;
-        return words_[(number * 7 + turn) % pages * page_words + (turn + number) % page_words];
+        return word_of(number, round, 7);
     }
-
-    std::uint64_t* words_ = nullptr;
 };
 
 TEST_F(DsmLitmusTest, a_rank_that_sees_the_flag_sees_the_message) {

@@ -10,25 +10,14 @@
 
 #include <acp.h>
 
-#include "support/ranked.hpp"
+#include "support/heap_ranks.hpp"
 
 namespace acp::test {
 
 using Texts = std::vector<std::string>;
 
-class ListContainerTest : public RankedTest {
+class ListContainerTest : public HeapRankedTest {
 protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(120);
-    }
-
-    void TearDown() override {
-        sync_ranks();
-        EXPECT_EQ(acp_heap_check(rank_), 0) << acp_error_message();
-        RankedTest::TearDown();
-    }
-
     // The ranks on which lists are made: this rank, the next one and the last one, each once.
     [[nodiscard]] std::vector<int> homes() const {
         std::set<int> some{rank_, (rank_ + 1) % procs_, procs_ - 1};
