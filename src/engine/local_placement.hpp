@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of the gateway's node, for the router: loads and stores under a hazard line reach mapped memory, the
-// kernel reaches private memory of a process in batches, or else its owner does on request. Checks all that arrives
-// from the network at the access. Knows no frame and no peer. Delivers completions only from flush() and poll(). A
-// copy within the node is done as a whole: the router cuts it into parts. One thread: the gateway's.
+// Runs the router's accesses to memory of the gateway's own node. It accesses mapped memory by loads
+// and stores under a hazard line, private memory of a process by system calls for many accesses at
+// once, and by a request to the owner where the kernel refuses those. It checks addresses and
+// arguments of peers when it accesses the memory. Knows no frame and no peer. Delivers completions
+// only from flush() and poll(). run() makes a copy within the node as a whole: the router splits
+// long copies into parts. One thread: the gateway's.
 // Tests: tests/unit/engine/local_placement_test.cpp.
 #pragma once
 
@@ -24,13 +26,13 @@ namespace acp::engine {
 
 class LocalPlacement final : public router::Placement {
 public:
-    // The ways to memory; all must outlive the placement.
+    // What the accesses use; all must outlive the placement.
     struct Parts {
         local::Space* space = nullptr;
         local::Hazards* hazards = nullptr;
-        local::Attach* attach = nullptr;  // nullptr: none of the others' private memory
-        mailbox::Port* port = nullptr;    // of the gateway's slot; nullptr: owners are not asked
-        const local::OperationTable* operations = nullptr;  // nullptr: there are none
+        local::Attach* attach = nullptr;  // nullptr: the kernel accesses no private memory
+        mailbox::Port* port = nullptr;    // the gateway's own; nullptr: owners are sent no requests
+        const local::OperationTable* operations = nullptr;  // nullptr: invoke() knows no operation
     };
 
     using Settle = std::function<void(Ticket, base::Code, std::uint64_t value)>;
@@ -50,7 +52,7 @@ public:
                            bool is_value_wanted,
                            std::uint64_t& old,
                            Ticket ticket) override;
-    // Unknown numbers, and operations on memory that is private to a process other than this one: Code::unsupported.
+    // Code::unsupported: the number is unknown, or the memory is private to another process.
     router::Settlement invoke(std::uint32_t operation,
                               std::uint32_t process,
                               std::span<const std::byte> arguments,
@@ -59,23 +61,23 @@ public:
     [[nodiscard]] std::uint32_t result_bytes_max(std::uint32_t operation) const override;
     void flush() override;
 
-    // Receives the replies of owners, moves collected copies, delivers completions, and runs one operation that
-    // requests have left for later. true if it did any of this.
+    // Receives the replies of owners, makes the collected copies, delivers completions, and runs one
+    // operation that was put off (later_operations.hpp). Returns whether it did any of this.
     bool poll();
 
-    // Whether poll() would do something now; for after a sleep was announced.
+    // Whether poll() would do something now. Called between the announcement of a sleep and the sleep.
     [[nodiscard]] bool has_work() const noexcept;
 
-    // Whether poll() would run an operation that a request has left for later.
+    // Whether poll() would run an operation that was put off.
     [[nodiscard]] bool has_later() const noexcept { return !later_.is_empty(); }
 
-    // Drops such operations.
+    // Drops the operations that were put off.
     void drop_later() noexcept { later_.clear(); }
 
-    // A process of this node is gone.
+    // Called when a process of this node has died: ends the accesses that wait for a reply of it.
     void on_death(std::uint32_t slot);
 
-    // Bytes moved by loads and stores, through the kernel, by owners; for reports.
+    // Bytes moved since the start by loads and stores, by the kernel, and by owners, for reports.
     struct Counts {
         std::uint64_t direct_bytes = 0;
         std::uint64_t attach_bytes = 0;
