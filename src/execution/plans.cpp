@@ -33,14 +33,7 @@ namespace {
 
 constexpr std::uint64_t saved_bytes_max = std::uint64_t{64} << 20;
 
-// Polls before the full wait: many where each rank has a CPU of its own, few where ranks share
-// CPUs.
-int looks_of(const node::Segment& segment) noexcept {
-    constexpr int looks_alone = 2000;
-    constexpr int looks_crowded = 2;
-    const node::WaitLoad load = node::load_of(segment, 1);
-    return load.ranks <= load.cpus ? looks_alone : looks_crowded;
-}
+constexpr int looks_alone = 2000;
 
 std::vector<const PatternMessage*> sent_of(const Pattern& pattern) {
     std::vector<const PatternMessage*> sent;
@@ -124,7 +117,7 @@ Plans::Plans(gma::Gma& gma,
       teams_(teams),
       telling_(gma),
       rails_(rails),
-      looks_(looks_of(gma.space().segment())),
+      looks_(node::looks_before_wait(gma.space().segment(), looks_alone)),
       patterns_(made.patterns),
       plans_(made.plans) {}
 

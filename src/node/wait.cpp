@@ -18,6 +18,13 @@ WaitLoad load_of(const Segment& segment, std::uint32_t threads_per_rank) noexcep
             threads_per_rank};
 }
 
+int looks_before_wait(const Segment& segment, int alone) noexcept {
+    constexpr int crowded = 2;
+    if (segment.shape().has_own_gateways != 0) return 1;
+    const WaitLoad load = load_of(segment, 1);
+    return load.ranks <= load.cpus ? alone : crowded;
+}
+
 void Waiter::set_look_cost(LookCost look_cost) noexcept {
     const WaitLoad load = load_of(*segment_, threads_per_rank_);
     policy_ = wait_policy(wait_case_of(load, look_cost), load);

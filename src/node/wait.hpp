@@ -37,6 +37,11 @@ inline constexpr std::int64_t liveness_check_watched_ns = 2'000'000'000;  // if 
 // The load of the machine that a node is on.   threads_per_rank  as in WaitLoad
 [[nodiscard]] WaitLoad load_of(const Segment& segment, std::uint32_t threads_per_rank) noexcept;
 
+// How often a thread polls memory alone before its full wait: `alone` times where each rank has a CPU
+// of its own, 2 where ranks share CPUs, once if its process carries the gateway, since messages of
+// other nodes arrive only while it polls that.
+[[nodiscard]] int looks_before_wait(const Segment& segment, int alone) noexcept;
+
 class Waiter {
 public:
     Waiter() noexcept = default;

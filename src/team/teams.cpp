@@ -22,14 +22,7 @@ namespace {
 constexpr std::uint64_t board_alignment = 64;
 static_assert(board_bytes <= world_board_bytes);
 
-// Polls before a waiting thread enters the full wait: many where each rank has a CPU of its own,
-// few where ranks share CPUs.
-int looks_of(const node::Segment& segment) noexcept {
-    constexpr int looks_alone = 256;
-    constexpr int looks_crowded = 2;
-    const node::WaitLoad load = node::load_of(segment, 1);
-    return load.ranks <= load.cpus ? looks_alone : looks_crowded;
-}
+constexpr int looks_alone = 256;
 
 }  // namespace
 
@@ -53,7 +46,7 @@ Teams::Teams(gma::Gma& gma,
       all_calls_(gma),
       requests_(gma, all_calls_, handles_made),
       tools_{gma,      allocator,   {gma, allocator, pairing_, settings},
-             telling_, is_checking, looks_of(gma.space().segment())},
+             telling_, is_checking, node::looks_before_wait(gma.space().segment(), looks_alone)},
       entries_(handles_made) {}
 
 void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
