@@ -119,8 +119,12 @@ public:
 
     bool invoke(std::uint64_t token, const remote::LinkInvocation& invocation) override {
         if (room_for_ends(1) == 0) return false;
+        // A copy that it is ordered after may have failed, and the caller has not polled that yet.
+        if (!ended_.empty() && invocation.before_count != 0) return false;
         if (!core_->router().invoke(
-                now_, {token, process_, invocation.operation, invocation.process, invocation.place},
+                now_,
+                {token, process_, invocation.operation, invocation.process, invocation.place,
+                 invocation.before, invocation.before_count},
                 {cells_[invocation.place].arguments.data(), invocation.argument_bytes})) {
             return false;
         }

@@ -250,6 +250,10 @@ base::Result<local::Key> Gma::register_memory(void* address,
     return key;
 }
 
+Handle Gma::issue_followed(const Command& copy, const Invocation& call, Handle order) {
+    return issuer_.issue_followed(copy, call, order);
+}
+
 Traffic Gma::traffic() const {
     Traffic traffic;
     const node::Segment& segment = member_.segment();

@@ -11,8 +11,7 @@
 //            -> RemoteCarrier     those with an end on another node, by remote::Link
 //   Completion, ServiceThread -> Progress    threads that wait, and the one that works if none does
 //
-// The service thread is made with the first command or registration that may need it, so every command finishes without any
-// further call. One Gma per epoch; any thread, unless said otherwise. Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
+// The service thread, made when it may be needed, finishes every command. One Gma per epoch; any thread, unless said otherwise. Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -126,11 +125,12 @@ public:
 
     Handle fail(base::Status failure) { return issuer_.fail(std::move(failure)); }
 
-    // Issues a numbered operation (local/numbered_operation.hpp): run here, or by the gateway of the owner's node. The result is written before the
-    // handle completes. Errors: argument (no such process; sizes do not fit), unsupported (no such operation; private memory), the operation's.
+    // Issues a numbered operation; the result is written before the handle completes. Errors: argument (no such process; sizes do not fit), unsupported (no such operation; private memory), the operation's.
     Handle issue_invoke(const Invocation& call, Handle order) {
         return issuer_.issue_invoke(call, order);
     }
+
+    Handle issue_followed(const Command& copy, const Invocation& call, Handle order);
 
     // The failure of a numbered operation that its caller ran itself.
     base::Status invoke_failure(const Invocation& call, base::Code code) const {

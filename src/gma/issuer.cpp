@@ -166,6 +166,20 @@ Handle Issuer::issue_invoke_long(const local::NumberedOperation& operation,
     return queue({command, order, &call}, Route::direct);
 }
 
+Handle Issuer::issue_followed(const Command& copy, const Invocation& call, Handle order) {
+    const os::CancellationHold cancellation;  // it may wait for room
+    if (parts_.invokes.find(call) == nullptr) return fail(parts_.invokes.refusal(call));
+    Command second = parts_.invokes.command_of(call);
+    Route route = Route::none;
+    base::Status failure = check(copy, route);
+    return failure.is_ok() ? queue({copy, order, &call, &second}, route) : fail(std::move(failure));
+}
+
+base::Status Issuer::check(const Command& command, Route& route) {
+    local::Hazards::Lease lease(hazards_);
+    return parts_.routes.check(command, lease.line(), route);
+}
+
 Handle Issuer::issue_long(const Command& command, Handle order) {
     const os::CancellationHold cancellation;  // it may wait for room
     Route route = Route::none;
@@ -214,16 +228,6 @@ bool Issuer::make_room_for_two(std::unique_lock<std::mutex>& lock) {
     return true;
 }
 
-void Issuer::say_once_that_there_is_no_thread(const base::Status& why) const {
-    static std::atomic_flag is_said;
-    if (!is_said.test_and_set()) {
-        std::fprintf(
-            stderr,
-            "acp: rank %u has no service thread (%.*s): commands progress only in ACP calls\n",
-            rank_, static_cast<int>(why.message().size()), why.message().data());
-    }
-}
-
 // Gives the command a number, as soon as there is room for it and, for an invoke, for its arguments. number 0: there is no memory
 // for these.   The lock is held before and after, and released in between.
 CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock, Queued& queued) {
@@ -235,9 +239,8 @@ CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock, Queued
             return {};
         }
         Invokes::Kept kept = Invokes::Kept::yes;
-        if (queued.call != nullptr) {
-            kept = parts_.invokes.keep(*queued.call, queued.command);
-        }
+        Command& invoke = queued.second == nullptr ? queued.command : *queued.second;
+        if (queued.call != nullptr) kept = parts_.invokes.keep(*queued.call, invoke);
         if (kept == Invokes::Kept::no_memory) return {};
         if (kept == Invokes::Kept::yes) {
             const CommandQueue::Admission admission =
@@ -245,7 +248,7 @@ CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock, Queued
                     ? queue.admit(queued.command, queued.order)
                     : queue.admit_pair(queued.command, *queued.second, queued.order);
             if (admission.number != 0) {
-                if (queued.call != nullptr) parts_.invokes.bind(queued.command, admission.number);
+                if (queued.call != nullptr) parts_.invokes.bind(invoke, admission.number);
                 parts_.commands.take_lapsed_loans();
                 return admission;
             }
@@ -255,9 +258,7 @@ CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock, Queued
 }
 
 Handle Issuer::queue(Queued queued, Route route) {
-    if (auto status = parts_.service.ensure(); !status.is_ok()) {
-        say_once_that_there_is_no_thread(status);
-    }
+    parts_.service.ensure_or_say(rank_);
     const ServiceSleep::Stay stay(parts_.service_sleep, ServiceSleep::Stay::Kind::moment);
     std::unique_lock lock(parts_.commands.mutex);
     const CommandQueue::Admission admission = admit(lock, queued);
@@ -269,13 +270,15 @@ Handle Issuer::queue(Queued queued, Route route) {
     if (admission.is_ready) {
         parts_.progress.give(admission.number - (queued.second != nullptr ? 2 : 0), route);
     }
-    const bool is_ahead = !admission.is_ready && route == Route::remote && queued.call == nullptr &&
-                          queued.second == nullptr &&
-                          parts_.commands.queue.is_outstanding(admission.number) &&
-                          parts_.remote.collect_ahead(admission.number, queued.order);
+    // The second of two is handed over together with the first, by the poll below.
+    const bool is_pair = queued.second != nullptr;
+    const bool is_ahead =
+        admission.is_ready == is_pair && route == Route::remote &&
+        parts_.commands.queue.is_outstanding(admission.number) &&
+        parts_.remote.collect_ahead(admission.number, is_pair ? handle_cont : queued.order);
     parts_.progress.update_service_wish();
     lock.unlock();
-    if (is_ahead) {
+    if (is_ahead && !is_pair) {
         parts_.progress.send_collected(true);
     }
     if (!admission.is_ready) {

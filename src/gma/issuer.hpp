@@ -92,6 +92,11 @@ public:
     // long its arguments and the room for its result must last.
     Handle issue_invoke(const Invocation& call, Handle order);
 
+    // Issues a copy, and a numbered operation that runs when the copy has ended well, under one handle;
+    // a failure of either is the handle's. Where the link keeps their order, both leave at once.
+    //   call  as for issue_invoke()
+    Handle issue_followed(const Command& copy, const Invocation& call, Handle order);
+
     // Takes the memory that issue_invoke() on another node needs besides the command's record,
     // once. False: there is none.
     [[nodiscard]] bool prepare_invokes() noexcept {
@@ -109,8 +114,9 @@ public:
     struct Queued {
         Command command;
         Handle order = handle_null;
-        const Invocation* call = nullptr;  // for which the command stands; nullptr: it is no invoke
-        const Command* second = nullptr;   // nullptr: there is none (CommandQueue::admit_pair)
+        const Invocation* call =
+            nullptr;                // for which the last one stands; nullptr: it is no invoke
+        Command* second = nullptr;  // nullptr: there is none (CommandQueue::admit_pair)
     };
 
     // Queues commands that were checked and cannot run at once; the handle of two is the second's.
@@ -136,6 +142,8 @@ private:
                         std::uint64_t bytes,
                         Handle order);
 
+    // The route of a command whose addresses are good.
+    base::Status check(const Command& command, Route& route);
     Handle end_invoke(const Invocation& call, base::Code code);
     Handle issue_invoke_long(const local::NumberedOperation& operation,
                              const Invocation& call,
@@ -143,7 +151,6 @@ private:
     CommandQueue::Admission admit(std::unique_lock<std::mutex>& lock, Queued& queued);
     void make_room(std::unique_lock<std::mutex>& lock);
     bool make_room_for_two(std::unique_lock<std::mutex>& lock);
-    [[gnu::cold]] void say_once_that_there_is_no_thread(const base::Status& why) const;
 
     Parts parts_;
     local::Hazards& hazards_;

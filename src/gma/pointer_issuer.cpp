@@ -77,7 +77,7 @@ Command PointerIssuer::add_of(const Signal& signal, memory::IssuedBy call) noexc
 
 Handle PointerIssuer::issue_signalled(const PointerCopy& put, const Signal& signal, Handle order) {
     const os::CancellationHold cancellation;  // it may wait for room
-    const Command add = add_of(signal, put.call);
+    Command add = add_of(signal, put.call);
     if (run_at_once(put, order)) {
         return issuer_.issue(add, handle_null);
     }
@@ -195,7 +195,7 @@ base::Status PointerIssuer::check(const Command& command, const Command* second,
     }
 }
 
-Handle PointerIssuer::issue_queued(const Command& command, const Command* second, Handle order) {
+Handle PointerIssuer::issue_queued(const Command& command, Command* second, Handle order) {
     Route route = Route::none;
     base::Status failure = check(command, second, route);
     if (!failure.is_ok()) {

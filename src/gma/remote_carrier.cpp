@@ -23,7 +23,12 @@ RemoteCarrier::RemoteCarrier(Commands& commands,
       slot_(slot),
       link_(manner.link),
       trace_(manner.trace),
-      manner_(manner) {
+      manner_(manner),
+      ahead_(commands,
+             invokes,
+             routes,
+             space,
+             manner.is_polled_here && manner.is_peer_served ? manner.link : nullptr) {
     if (link_ != nullptr) ended_.reserve(ended_min);
 }
 
@@ -45,74 +50,26 @@ std::uint64_t RemoteCarrier::hand_over() {
     has_work_.store(false, std::memory_order_relaxed);
     is_fed_.store(false, std::memory_order_relaxed);
     if (routes_.is_gateway_dead()) {
-        ahead_count_ = 0;  // they fail with the commands that they wait for
+        ahead_.forget_all();
         return fail_collected();
     }
     std::uint64_t handed = collected_.is_empty() ? 0 : hand_collected();
     // The commands that they are ordered after are handed over first.
-    if (ahead_count_ != 0 && collected_.is_empty()) handed += hand_ahead();
+    if (!ahead_.is_empty() && collected_.is_empty()) handed += hand_ahead();
     return handed;
 }
 
-bool RemoteCarrier::is_put_to(const Command& command,
-                              std::uint64_t process,
-                              std::uint64_t bytes_max) const noexcept {
-    return command.is_copy() && command.bytes != 0 && command.bytes <= bytes_max &&
-           space_.layout().process(command.source) == space_.process() &&
-           space_.layout().process(command.target) == process;
-}
-
 bool RemoteCarrier::collect_ahead(std::uint64_t number, Handle order) noexcept {
-    const CommandQueue& queue = commands_.queue;
-    if (!manner_.is_polled_here || !manner_.is_peer_served || ahead_count_ == ahead_max ||
-        routes_.is_gateway_dead()) {
-        return false;
-    }
-    const Command& command = queue.command(number);
-    const std::uint64_t process = space_.layout().process(command.target);
-    const AwaitedRun before = queue.awaited_by(number, order);
-    if (before.count > memory::commands_before_max || !routes_.is_far(command) ||
-        !is_put_to(command, process, ahead_bytes_max)) {
-        return false;
-    }
-    for (std::uint64_t i = 0; i < before.count; ++i) {
-        const std::uint64_t leading = before.first + 2 * i;
-        if (!queue.is_outstanding(leading)) continue;
-        if (!queue.is_ready(leading) ||
-            !is_put_to(queue.command(leading), process, leading_bytes_max)) {
-            return false;
-        }
-    }
-    ahead_[ahead_count_++] = {number, before};
+    if (!ahead_.collect(number, order)) return false;
     is_fed_.store(true, std::memory_order_relaxed);
     return true;
 }
 
-// Hands over copies that still wait; the others were or will be handed over as ready commands.
 std::uint64_t RemoteCarrier::hand_ahead() {
-    std::uint64_t handed = 0;
-    std::uint64_t bytes = 0;
-    std::size_t kept = 0;
-    for (const Ahead& ahead : std::span(ahead_).first(ahead_count_)) {
-        if (!commands_.queue.is_outstanding(ahead.number) ||
-            commands_.queue.is_ready(ahead.number)) {
-            continue;
-        }
-        const memory::NumberedCommand one{ahead.number, &commands_.queue.command(ahead.number),
-                                          ahead.before.first,
-                                          static_cast<std::uint32_t>(ahead.before.count)};
-        if (link_->submit_all({&one, 1}) == 0) {
-            ahead_[kept++] = ahead;
-            continue;
-        }
-        commands_.queue.note_ahead(ahead.number);
-        ++handed;
-        bytes += one.command->bytes;
-    }
-    ahead_count_ = kept;
-    under_way_ += handed;
-    count(handed, bytes);
-    return handed;
+    const AheadCommands::Handed handed = ahead_.hand_over();
+    under_way_ += handed.commands;
+    count(handed.commands, handed.bytes);
+    return handed.commands;
 }
 
 std::uint64_t RemoteCarrier::hand_collected() {
@@ -231,8 +188,8 @@ void RemoteCarrier::on_gateway_death() {
     if (link_ == nullptr) {
         return;
     }
-    collected_ = {};   // each of them is ended below
-    ahead_count_ = 0;  // these fail with the commands that they wait for
+    collected_ = {};  // each of them is ended below
+    ahead_.forget_all();
     has_invokes_ = false;
     const std::uint64_t issued = commands_.queue.issued();
     for (std::uint64_t number = commands_.queue.done() + 2; number <= issued; number += 2) {

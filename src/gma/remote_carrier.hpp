@@ -5,12 +5,12 @@
 // otherwise. Without a link (a job of one node) every call does nothing.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "gma/ahead_commands.hpp"
 #include "gma/commands.hpp"
 #include "gma/invokes.hpp"
 #include "gma/routes.hpp"
@@ -64,10 +64,8 @@ public:
         return under_way_ == 0 || collected_.count >= collected_max;
     }
 
-    // A copy was admitted with this order, which is not satisfied yet. Where it is a short put
-    // behind a few others to the same process, the next poll hands it over before these have ended,
-    // and the node of that process ensures the order (ORD-66). True: the caller must hand over now.
-    // With the lock; any thread.
+    // A command was admitted with this order, which is not satisfied yet. Where it may go ahead, the next
+    // poll hands it over. True: the caller must hand over now. With the lock; any thread.
     [[nodiscard]] bool collect_ahead(std::uint64_t number, Handle order) noexcept;
 
     // The caller did not get the driver's role: the next poll hands over the collected commands.
@@ -138,21 +136,6 @@ private:
     static constexpr std::size_t ended_min = 256;  // ends taken from the link at once, at least
     static constexpr std::size_t handed_at_once_max = 64;
 
-    static constexpr std::size_t ahead_max = 8;
-    // limit for a copy that is handed over ahead
-    static constexpr std::uint64_t ahead_bytes_max = 512;
-    // limit for each command that it is ordered after
-    static constexpr std::uint64_t leading_bytes_max = 8192;
-
-    // A waiting copy, and the commands that it is ordered after.
-    struct Ahead {
-        std::uint64_t number = 0;
-        AwaitedRun before;
-    };
-
-    [[nodiscard]] bool is_put_to(const Command& command,
-                                 std::uint64_t process,
-                                 std::uint64_t bytes_max) const noexcept;
     std::uint64_t hand_collected();
     std::uint64_t hand_ahead();
     [[nodiscard]] std::size_t hand_run(std::span<const memory::NumberedCommand> run);
@@ -173,8 +156,7 @@ private:
     Manner manner_;
     std::vector<remote::Ended> ended_;  // capacity of at least ended_min if there is a link
     CommandList collected_;
-    std::array<Ahead, ahead_max> ahead_{};  // guarded by the lock
-    std::size_t ahead_count_ = 0;
+    AheadCommands ahead_;
     bool has_invokes_ = false;           // some of collected_ may be invokes; guarded by the lock
     std::atomic<bool> has_work_{false};  // the next poll must hand collected_ over
     std::atomic<bool> is_fed_{false};    // a poll may hand collected_ over

@@ -3,6 +3,7 @@
 #include "gma/service_thread.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "os/clock.hpp"
@@ -47,6 +48,15 @@ base::Status ServiceThread::ensure() {
     }
     exists_.store(true, std::memory_order_release);
     return {};
+}
+
+void ServiceThread::ensure_or_say(std::uint32_t rank) {
+    static std::atomic_flag is_said;
+    const base::Status status = ensure();
+    if (status.is_ok() || is_said.test_and_set()) return;
+    std::fprintf(stderr,
+                 "acp: rank %u has no service thread (%.*s): commands progress only in ACP calls\n",
+                 rank, static_cast<int>(status.message().size()), status.message().data());
 }
 
 void ServiceThread::stop() {

@@ -41,6 +41,9 @@ public:
     // thread. Errors: system, memory.
     base::Status ensure();
 
+    // ensure(), but says a failure, once in the life of the process.   rank  for that sentence
+    void ensure_or_say(std::uint32_t rank);
+
     // Any thread.
     [[nodiscard]] bool is_there() const noexcept { return exists_.load(std::memory_order_acquire); }
 

@@ -51,6 +51,9 @@ struct LinkInvocation {
     // no more than memory::invoke_bytes_max; they lie at Link::arguments_at(place)
     std::uint32_t argument_bytes = 0;
     std::uint32_t place = 0;  // below invokes_max; no other invoke in flight has it
+    // The copies that it runs after (memory::NumberedCommand), if the link keeps the order.
+    std::uint64_t before = 0;
+    std::uint32_t before_count = 0;
 };
 
 // The most invokes of one process that may be in flight at once. The caller chooses a place for
@@ -108,7 +111,8 @@ public:
     // link. The caller writes them before invoke(), and leaves them until the completion.
     [[nodiscard]] virtual std::byte* arguments_at(std::uint32_t place) noexcept = 0;
 
-    // Submits an invoke, as submit() a command. Its completion carries the result.
+    // Submits an invoke, as submit() a command, or as submit_all() an ordered one. Its completion carries
+    // the result.
     virtual bool invoke(std::uint64_t token, const LinkInvocation& invocation) = 0;
 
     // Call after a series of submits and invokes: publishes them to the gateway, and wakes it if it

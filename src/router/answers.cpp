@@ -25,8 +25,7 @@ Fault Answers::on_long(const RouterPeer& from, const LongFrame& frame) {
 // must not run twice.
 Fault Answers::on_value(const RouterPeer& from, std::uint32_t index, std::uint64_t value) {
     const Outstanding& record = own_[index];
-    if (record.operation == invoke_operation || record.operation == 0 ||
-        record.is_value_dropped != 0) {
+    if (record.is_invoke() || record.operation == 0 || record.is_value_dropped != 0) {
         return Fault::forged;
     }
     if (nodes_.is_mine(nodes_.where(record.target))) {
@@ -64,7 +63,7 @@ Fault Answers::on_result(const RouterPeer& from, const ResultFrame& frame, Bytes
     if (!nodes_.is_mine(frame.initiator)) return Fault::misdirected;
     const std::uint32_t index = own_.find_involved(from, frame.initiator, frame.token);
     if (index == no_index) return Fault::none;
-    if (own_[index].operation != invoke_operation) return Fault::forged;
+    if (!own_[index].is_invoke()) return Fault::forged;
     own_.complete_invoke(index, static_cast<Code>(frame.code), result);
     return Fault::none;
 }

@@ -96,6 +96,19 @@ void Backlog::park(std::uint32_t index, std::uint64_t process) {
     retry_at_ = std::min(retry_at_, activity_.now() + retry_wait_);
 }
 
+bool Backlog::has_work_of(const RouterPeer& to,
+                          std::uint32_t initiator,
+                          std::uint64_t first,
+                          std::uint64_t count) noexcept {
+    const std::uint32_t found = flow_index_.find(initiator, 2ULL * to.lane);
+    if (found == no_index) return false;
+    const Queue& work = flows_[found].work;
+    for (std::uint32_t at = work.head; at != no_index; at = operations_[at].next) {
+        if (operations_[at].token - first < 2 * count) return true;
+    }
+    return false;
+}
+
 Backlog::Turn Backlog::take_turn(RouterPeer& to) noexcept {
     const std::uint32_t flow = to.flows.pop(flows_);
     return {flow, flows_[flow].work.pop(operations_.pool())};

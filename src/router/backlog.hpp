@@ -55,6 +55,13 @@ public:
     // Parks work that placement has no room for at a process of this node; it is tried again later.
     void park(std::uint32_t index, std::uint64_t process);
 
+    // Whether work of `count` commands of an initiator, with tokens `first`, first + 2, ..., waits for a
+    // turn at a lane.
+    [[nodiscard]] bool has_work_of(const RouterPeer& to,
+                                   std::uint32_t initiator,
+                                   std::uint64_t first,
+                                   std::uint64_t count) noexcept;
+
     // Takes the work whose turn it is at a node. Only if !to.flows.is_empty().
     [[nodiscard]] Turn take_turn(RouterPeer& to) noexcept;
 

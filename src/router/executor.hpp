@@ -50,6 +50,13 @@ public:
     [[nodiscard]] Fault on_command(RouterPeer& from, const CommandFrame& frame);
 
     // WIRE-117: an invoke of a process of this node.
+    [[nodiscard]] Fault on_invoke_after(RouterPeer& from,
+                                        const ShortFrame& after,
+                                        const InvokeFrame& frame,
+                                        Bytes arguments) {
+        return invokes_.on_invoke_after(from, after, frame, arguments);
+    }
+
     [[nodiscard]] Fault on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes arguments) {
         return invokes_.on_invoke(from, frame, arguments);
     }

@@ -81,10 +81,16 @@ Fault FrameReceiver::on_other_frame(RouterPeer& from, FrameType type, Bytes& fra
     }
 }
 
-// AFTER and its PUT are one frame in two parts.
+// AFTER and its PUT or INVOKE are one frame in two parts.
 Fault FrameReceiver::on_after(RouterPeer& from, const ShortFrame& after, Bytes& frames) {
     if (frames.empty()) return Fault::short_frame;
-    if (static_cast<FrameType>(frames[0]) != FrameType::put) return Fault::unknown_type;
+    const auto type = static_cast<FrameType>(frames[0]);
+    if (type == FrameType::invoke) {
+        return take<InvokeFrame>(frames, [&](const InvokeFrame& frame, Bytes arguments) {
+            return to_.executor.on_invoke_after(from, after, frame, arguments);
+        });
+    }
+    if (type != FrameType::put) return Fault::unknown_type;
     return take<PutFrame>(frames, [&](const PutFrame& frame, Bytes bytes) {
         return to_.placer.on_put_after(from, after, frame, bytes);
     });

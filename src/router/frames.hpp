@@ -71,8 +71,8 @@ struct CommandFrame {
 // WIRE-112. END: commands token, token + 2, ... are in place.
 // WIRE-113. ASK, OVER: count is 0. DEAD: initiator is the process, token its wait status + 2^32 *
 // its process number. GONE, WATCH: initiator is the node, token is 0.
-// WIRE-121. AFTER: the PUT that follows is placed if commands token, token + 2, ... are in place,
-// and refused otherwise.
+// WIRE-121. AFTER: the PUT that follows is placed, or the INVOKE run, if commands token, token + 2, ...
+// are in place, and refused otherwise.
 struct ShortFrame {
     FrameType type = FrameType::end;
     std::uint8_t state = 0;  // DEAD: base::ProcessEnd::state; otherwise 0

@@ -40,10 +40,7 @@ Fault InvokeRunner::on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes 
     }
     const std::uint32_t index = operations_.take_invoke(arguments);
     if (index == no_index) {
-        Task refused;
-        refused.initiator = frame.initiator;
-        refused.token = frame.token;
-        ends_.refuse_command(from, refused);
+        refuse(from, frame);
         return Fault::none;
     }
     OperationRecord& operation = operations_[index];
@@ -54,6 +51,25 @@ Fault InvokeRunner::on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes 
     operation.lane = from.lane;
     backlog_.enqueue(index);
     return Fault::none;
+}
+
+Fault InvokeRunner::on_invoke_after(RouterPeer& from,
+                                    const ShortFrame& after,
+                                    const InvokeFrame& frame,
+                                    Bytes arguments) {
+    if (after.initiator != frame.initiator) return Fault::forged;
+    if (ends_.has_finished(after)) return on_invoke(from, frame, arguments);
+    if (!from.has(frame.initiator)) return Fault::forged;
+    if (!nodes_.is_mine(frame.process)) return Fault::misdirected;
+    refuse(from, frame);
+    return Fault::none;
+}
+
+void InvokeRunner::refuse(RouterPeer& to, const InvokeFrame& frame) {
+    Task refused;
+    refused.initiator = frame.initiator;
+    refused.token = frame.token;
+    ends_.refuse_command(to, refused);
 }
 
 StepOutcome InvokeRunner::step(std::uint32_t index, RouterPeer& to) {

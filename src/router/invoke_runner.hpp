@@ -29,10 +29,18 @@ public:
     // WIRE-117: an invoke of a process of this node.
     [[nodiscard]] Fault on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes arguments);
 
+    // WIRE-121: an invoke that runs only if the commands which `after` names are in place here.
+    [[nodiscard]] Fault on_invoke_after(RouterPeer& from,
+                                        const ShortFrame& after,
+                                        const InvokeFrame& frame,
+                                        Bytes arguments);
+
     // Runs an operation whose turn it is at a node.
     [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
 private:
+    void refuse(RouterPeer& to, const InvokeFrame& frame);
+
     enum class Ran : std::uint8_t { ran, no_room, not_now };
 
     [[nodiscard]] Ran run(const OperationRecord& operation, Bytes arguments, RouterPeer& to);

@@ -56,8 +56,8 @@ void OwnCommands::complete(std::uint32_t index, const CommandFailure& failure) {
 
 bool OwnCommands::mark_followed(const Outstanding& ordered) noexcept {
     bool is_any = false;
-    for (std::uint64_t i = 0; i < ordered.expected; ++i) {
-        const std::uint32_t index = find(ordered.initiator, ordered.operand + 2 * i);
+    for (std::uint64_t i = 0; i < ordered.before_count(); ++i) {
+        const std::uint32_t index = find(ordered.initiator, ordered.before() + 2 * i);
         if (index == no_index) continue;
         commands_[index].is_followed = 1;
         is_any = true;
@@ -65,12 +65,13 @@ bool OwnCommands::mark_followed(const Outstanding& ordered) noexcept {
     return is_any;
 }
 
-// ORD-66. The target's node places an ordered copy only after the commands before it. Completes
-// those commands, whose ENDs may arrive later.
+// ORD-66. The target's node carries out an ordered command only after the copies before it. Completes
+// those copies, whose ENDs may arrive later.
 void OwnCommands::end_before(const Outstanding& ordered) {
     const std::uint32_t initiator = ordered.initiator;
-    const std::uint64_t first = ordered.operand;
-    for (std::uint64_t i = 0; i < ordered.expected; ++i) {
+    const std::uint64_t first = ordered.before();
+    const std::uint64_t count = ordered.before_count();
+    for (std::uint64_t i = 0; i < count; ++i) {
         const std::uint32_t index = find(initiator, first + 2 * i);
         if (index == no_index) continue;
         if (commands_[index].is_ordered()) end_before(commands_[index]);
@@ -78,27 +79,29 @@ void OwnCommands::end_before(const Outstanding& ordered) {
     }
 }
 
-// ORD-66. A target's node does not place a copy that is ordered after a failed one. Fails those
-// copies.
+// ORD-66. A target's node does not carry out a command that is ordered after a failed copy. Fails
+// those commands.
 void OwnCommands::fail_ordered_after(std::uint32_t initiator, std::uint64_t token) {
     for_each([&](std::uint32_t index, const Outstanding& record) {
         const bool is_behind = record.is_ordered() && record.initiator == initiator &&
-                               token - record.operand < 2 * record.expected;
+                               token - record.before() < 2 * record.before_count();
         if (is_behind) complete(index, {Code::order, BlamedAddress::none, 0});
     });
 }
 
 void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) {
-    const Outstanding& record = commands_[index];
     if (code != Code::ok) {
-        complete(index, {code, BlamedAddress::source, nodes_.named(record.target)});
+        complete(index, {code, BlamedAddress::source, commands_[index].called().process});
         return;
     }
+    if (commands_[index].is_ordered() && mark_followed(commands_[index])) [[unlikely]]
+        end_before(commands_[index]);
+    const Outstanding& record = commands_[index];
     CommandEnd completion;
     completion.initiator = record.initiator;
     completion.token = record.token;
     completion.value = result.size();
-    completion.place = static_cast<std::uint32_t>(record.expected);
+    completion.place = record.place();
     forget(index);
     completions_.on_result(completion, result);
     tell(completion);
@@ -117,7 +120,7 @@ Fault OwnCommands::on_end(const RouterPeer& from, const ShortFrame& frame) {
         const std::uint64_t token = frame.token + 2 * i;
         const std::uint32_t index = book_.find(frame.initiator, token);
         const bool is_known = index != no_index;
-        if (is_known && commands_[index].operation != invoke_operation &&
+        if (is_known && !commands_[index].is_invoke() &&
             from.has(nodes_.where(commands_[index].target))) {
             if (commands_[index].is_ordered() && mark_followed(commands_[index])) [[unlikely]] {
                 deliver();

@@ -64,14 +64,12 @@ public:
 
     // The process whose memory a command writes, or where the operation runs.
     [[nodiscard]] std::uint64_t target_process(const Outstanding& command) const noexcept {
-        return command.operation == invoke_operation ? command.target
-                                                     : nodes_.where(command.target);
+        return command.is_invoke() ? command.called().process : nodes_.where(command.target);
     }
 
     // The process whose memory a command reads, or where the operation runs.
     [[nodiscard]] std::uint64_t source_process(const Outstanding& command) const noexcept {
-        return command.operation == invoke_operation ? command.target
-                                                     : nodes_.where(command.source);
+        return command.is_invoke() ? command.called().process : nodes_.where(command.source);
     }
 
     // The record of the command that a frame is about. If the command is not outstanding or does
@@ -80,7 +78,7 @@ public:
                                               std::uint32_t initiator,
                                               std::uint64_t token) noexcept;
 
-    // Marks the outstanding ones of the commands that an ordered copy is ordered after. False: none
+    // Marks the outstanding ones of the copies that an ordered command is ordered after. False: none
     // is outstanding.
     [[nodiscard]] bool mark_followed(const Outstanding& ordered) noexcept;
 

@@ -28,15 +28,22 @@ inline constexpr auto invoke_operation = static_cast<std::uint8_t>(memory::invok
 inline constexpr std::uint8_t bad_operation = 255;
 static_assert(invoke_operation != bad_operation);
 
+// The process on whose memory an invoke runs, and the number of its operation.
+struct CalledOperation {
+    std::uint32_t process = 0;
+    std::uint32_t number = 0;
+};
+
 // A command of a process of this node, until its completion. It fits a cache line.
 struct alignas(64) Outstanding {
     std::uint64_t token = 0;
-    GlobalAddress target = 0;  // invoke: the process
-    GlobalAddress source = 0;  // invoke: the operation
+    GlobalAddress target = 0;  // invoke: process and operation (CalledOperation)
+    GlobalAddress source = 0;  // invoke: token of the first command that it is ordered after
     std::uint64_t bytes = 0;   // length of a copy, or of arguments
     // invoke: where its arguments lie; copy: token of the first command that it is ordered after
     std::uint64_t operand = 0;
-    // copy: number of consecutive commands that it is ordered after; invoke: InvokeRequest::place
+    // copy: number of consecutive commands that it is ordered after; invoke: this number in the upper
+    // half, and InvokeRequest::place in the lower one
     std::uint64_t expected = 0;
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
@@ -49,9 +56,32 @@ struct alignas(64) Outstanding {
     std::uint8_t is_value_dropped : 1 = 0;  // atomic without a target: target is its word
     std::uint8_t is_taken : 1 = 0;
 
-    // Whether it is a copy that was submitted before the commands that it is ordered after had
-    // completed (ORD-66).
-    [[nodiscard]] bool is_ordered() const noexcept { return operation == 0 && expected != 0; }
+    [[nodiscard]] bool is_invoke() const noexcept { return operation == invoke_operation; }
+
+    [[nodiscard]] CalledOperation called() const noexcept {
+        return {static_cast<std::uint32_t>(target), static_cast<std::uint32_t>(target >> 32U)};
+    }
+
+    [[nodiscard]] std::uint32_t place() const noexcept {
+        return static_cast<std::uint32_t>(expected);
+    }
+
+    void call(const InvokeRequest& request) noexcept {
+        operation = invoke_operation;
+        target = request.process | std::uint64_t{request.operation} << 32U;
+        source = request.before;
+        expected = request.place | std::uint64_t{request.before_count} << 32U;
+    }
+
+    // Whether it was submitted before the copies had completed that it is ordered after (ORD-66).
+    [[nodiscard]] bool is_ordered() const noexcept { return before_count() != 0; }
+
+    [[nodiscard]] std::uint64_t before() const noexcept { return is_invoke() ? source : operand; }
+
+    [[nodiscard]] std::uint64_t before_count() const noexcept {
+        if (is_invoke()) return expected >> 32U;
+        return operation == 0 ? expected : 0;
+    }
 
     // Returns the arguments of an invoke, which the caller keeps until its completion.
     [[nodiscard]] Bytes arguments() const noexcept {
@@ -97,7 +127,7 @@ inline constexpr std::size_t share_count = 4;
 struct OperationRecord {
     std::uint64_t token = 0;
     GlobalAddress target = 0;  // invoke: the process
-    GlobalAddress source = 0;  // invoke: the operation
+    GlobalAddress source = 0;  // invoke: the operation, at the node that runs it
     std::uint64_t bytes = 0;   // bytes to be done here
     std::uint64_t total = 0;   // bytes of the whole copy
     std::uint64_t offset = 0;  // bytes done

@@ -35,8 +35,6 @@ bool Requests::begin(RouterPeer& to,
     OperationRecord& operation = operations_[index];
     operation.token = record.token;
     operation.initiator = record.initiator;
-    operation.target = record.target;
-    operation.source = record.source;
     operation.offset = offset;
     operation.bytes = bytes;
     operation.lane = to.lane;
@@ -50,15 +48,28 @@ bool Requests::begin_here(const Outstanding& record) {
     OperationRecord& operation = operations_[index];
     operation.token = record.token;
     operation.initiator = record.initiator;
-    operation.target = record.target;
-    operation.source = record.source;
+    operation.target = record.called().process;
     operation.lane = nodes_.self();
     backlog_.enqueue(index);
     return true;
 }
 
+RouterPeer& Requests::lane_of_invoke(RouterPeer& node, const Outstanding& record) noexcept {
+    for (std::uint64_t i = record.before_count(); i-- > 0;) {
+        const std::uint32_t before = own_.find(record.initiator, record.before() + 2 * i);
+        if (before != no_index)
+            return nodes_.lane_to(node, own_[before].target, own_[before].source);
+    }
+    return node;
+}
+
 StepOutcome Requests::step(const OperationRecord& operation, RouterPeer& to) {
     const Outstanding& record = own_[own_.find(operation.initiator, operation.token)];
+    // The rest of a copy that it is ordered after is sent first.
+    if (record.is_ordered() &&
+        backlog_.has_work_of(to, record.initiator, record.before(), record.before_count())) {
+        return StepOutcome::again;
+    }
     const bool is_sent = write_request(to, record, operation.offset, operation.bytes);
     return is_sent ? StepOutcome::done : StepOutcome::blocked;
 }
@@ -67,6 +78,7 @@ StepOutcome Requests::step_here(std::uint32_t index) {
     const OperationRecord& operation = operations_[index];
     const std::uint32_t command = own_.find(operation.initiator, operation.token);
     const Outstanding& record = own_[command];
+    const CalledOperation called = record.called();
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the operation's to write
     std::array<std::byte, invoke_bytes_max> result;
     // A process of this node may change its arguments at any time, and the operation checks them
@@ -76,10 +88,9 @@ StepOutcome Requests::step_here(std::uint32_t index) {
     std::ranges::copy(record.arguments(), arguments.begin());
     std::uint32_t result_bytes = 0;
     const Settlement ran = placement_.invoke(
-        static_cast<std::uint32_t>(record.source), static_cast<std::uint32_t>(record.target),
-        Bytes(arguments).first(record.bytes), result, result_bytes);
+        called.number, called.process, Bytes(arguments).first(record.bytes), result, result_bytes);
     if (ran.progress != SettlementState::settled) {
-        backlog_.park(index, record.target);
+        backlog_.park(index, called.process);
         return StepOutcome::parked;
     }
     ++activity_.counters().runs;
@@ -87,20 +98,28 @@ StepOutcome Requests::step_here(std::uint32_t index) {
     return StepOutcome::done;
 }
 
-// WIRE-117
+// WIRE-117, and WIRE-121 while a copy that it is ordered after is outstanding.
 bool Requests::write_invoke(RouterPeer& to, const Outstanding& record) {
     const Bytes arguments = record.arguments();
-    std::byte* room = outbox_.reserve(to, sizeof(InvokeFrame) + arguments.size());
+    const bool is_after = record.is_ordered() && own_.mark_followed(record);
+    const std::size_t after_bytes = is_after ? sizeof(ShortFrame) : 0;
+    std::byte* room = outbox_.reserve(to, after_bytes + sizeof(InvokeFrame) + arguments.size());
     if (room == nullptr) return false;
+    if (is_after) {
+        write(room,
+              ShortFrame{FrameType::after, 0, static_cast<std::uint16_t>(record.before_count()),
+                         record.initiator, record.before()});
+        room += after_bytes;
+    }
     InvokeFrame frame;
     frame.bytes = static_cast<std::uint16_t>(arguments.size());
     frame.initiator = record.initiator;
     frame.token = record.token;
-    frame.operation = static_cast<std::uint32_t>(record.source);
-    frame.process = static_cast<std::uint32_t>(record.target);
+    frame.operation = record.called().number;
+    frame.process = record.called().process;
     write(room, frame);
     if (!arguments.empty()) std::memcpy(room + sizeof frame, arguments.data(), arguments.size());
-    outbox_.commit(to, sizeof frame + arguments.size());
+    outbox_.commit(to, after_bytes + sizeof frame + arguments.size());
     return true;
 }
 

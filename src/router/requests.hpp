@@ -35,6 +35,10 @@ public:
                              std::uint64_t offset,
                              std::uint64_t bytes);
 
+    // The lane by which an invoke goes to a node: that of the last outstanding copy that it is ordered
+    // after, so that it does not overtake it; else that of rail 0.
+    [[nodiscard]] RouterPeer& lane_of_invoke(RouterPeer& node, const Outstanding& record) noexcept;
+
     // Begins an invoke of a process of this node. Returns false if there is no free record; nothing
     // was done then.
     [[nodiscard]] bool begin_here(const Outstanding& record);
@@ -56,8 +60,8 @@ private:
                                      const Outstanding& record,
                                      std::uint64_t offset,
                                      std::uint64_t bytes) {
-        return record.operation == invoke_operation ? write_invoke(to, record)
-                                                    : write_command(to, record, offset, bytes);
+        return record.is_invoke() ? write_invoke(to, record)
+                                  : write_command(to, record, offset, bytes);
     }
 
     Nodes& nodes_;

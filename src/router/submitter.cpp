@@ -161,13 +161,10 @@ bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     const std::uint32_t index = own_.take();
     if (index == no_index) return false;
     Outstanding& record = own_[index];
-    record.operation = invoke_operation;
+    record.call(call);
     record.operand = reinterpret_cast<std::uint64_t>(arguments.data());
     record.bytes = arguments.size();
     record.token = call.token;
-    record.target = call.process;
-    record.source = call.operation;
-    record.expected = call.place;
     record.initiator = call.initiator;
     record.width = 0;
     record.is_followed = 0;
@@ -213,7 +210,7 @@ bool Submitter::begin(std::uint32_t index) {
             return true;
         }
     }
-    const bool is_invoke_here = record.operation == invoke_operation && nodes_.is_mine(source);
+    const bool is_invoke_here = record.is_invoke() && nodes_.is_mine(source);
     const bool is_begun = is_invoke_here ? requests_.begin_here(record) : begin_whole(index);
     // Nothing was sent, so the caller may submit the command again.
     if (!is_begun) own_.withdraw(index);
@@ -225,7 +222,7 @@ bool Submitter::begin(std::uint32_t index) {
 // failure would have failed the copy.
 bool Submitter::begin_whole(std::uint32_t index) {
     const Outstanding& record = own_[index];
-    if (!record.is_ordered() || !own_.mark_followed(record)) {
+    if (record.is_invoke() || !record.is_ordered() || !own_.mark_followed(record)) {
         return begin_part(record, 0, record.bytes);
     }
     if (!executor_.send_after(record)) resends_.add(index, 0, record.bytes);
@@ -238,8 +235,9 @@ bool Submitter::begin_part(const Outstanding& record, std::uint64_t offset, std:
     const std::uint64_t source = own_.source_process(record);
     if (nodes_.is_mine(source)) return executor_.begin(task_of(record, offset, bytes));
     RouterPeer& node = nodes_.peer_of(static_cast<std::uint32_t>(source));
-    return requests_.begin(nodes_.lane_to(node, record.target, record.source), record, offset,
-                           bytes);
+    return requests_.begin(record.is_invoke() ? requests_.lane_of_invoke(node, record)
+                                              : nodes_.lane_to(node, record.target, record.source),
+                           record, offset, bytes);
 }
 
 void Submitter::resend_due() {

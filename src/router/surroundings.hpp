@@ -62,6 +62,9 @@ struct InvokeRequest {
     std::uint32_t operation = 0;  // its number
     std::uint32_t process = 0;    // the process on whose memory it runs
     std::uint32_t place = 0;      // chosen by the initiator; returned with the result
+    // As in memory::NumberedCommand; the copies are to `process`.
+    std::uint64_t before = 0;
+    std::uint32_t before_count = 0;
 };
 
 class Completions {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short puts that are submitted to the link before the commands that they are ordered after have
-// completed (ORD-66): which commands are, and that each runs once, or fails once. The test's link
+// Short puts and invokes that are submitted to the link before the commands that they are ordered after
+// have completed (ORD-66): which commands are, and that each runs once, or fails once. The test's link
 // only keeps commands; the test completes them.
+#include <array>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
@@ -32,12 +33,15 @@ public:
         return taken;
     }
 
-    [[nodiscard]] std::byte* arguments_at(std::uint32_t /*place*/) noexcept override {
-        return nullptr;
+    [[nodiscard]] std::byte* arguments_at(std::uint32_t place) noexcept override {
+        return arguments_.at(place).data();
     }
 
-    bool invoke(std::uint64_t /*token*/, const remote::LinkInvocation& /*invocation*/) override {
-        return false;
+    bool invoke(std::uint64_t token, const remote::LinkInvocation& invocation) override {
+        const std::scoped_lock lock(mutex_);
+        if (invocation.before_count != 0 && !is_order_kept_) return false;
+        taken_.push_back({token, nullptr, invocation.before, invocation.before_count});
+        return true;
     }
 
     void flush() override {}
@@ -89,6 +93,7 @@ private:
     std::mutex mutex_;
     std::vector<memory::NumberedCommand> taken_;
     std::vector<remote::Ended> ends_;
+    std::array<std::array<std::byte, memory::invoke_bytes_max>, remote::invokes_max> arguments_{};
     bool is_order_kept_ = true;
 };
 
@@ -105,6 +110,22 @@ protected:
         const memory::Command command{
             .target = rank_->starter(to), .source = rank_->starter(from), .bytes = bytes};
         return rank_->gma->issue(command, order);
+    }
+
+    // An operation on process 2.
+    Invocation operation() {
+        Invocation call;
+        call.process = 2;
+        call.operation = acp::test::append_number;
+        call.result = std::as_writable_bytes(std::span(&result_, 1));
+        return call;
+    }
+
+    // A copy of `bytes` bytes to process 2, and that operation behind it.
+    Handle copy_and_invoke(std::uint64_t bytes) {
+        return rank_->gma->issue_followed(
+            {.target = rank_->starter(2), .source = rank_->starter(0), .bytes = bytes}, operation(),
+            handle_null);
     }
 
     // Waits until the link has `count` commands, which the service thread may be submitting, and
@@ -130,6 +151,7 @@ protected:
     std::unique_ptr<RemoteRank> rank_;
     OrderingLink* link_ = nullptr;
     std::size_t ended_ = 0;  // number of commands that end_all() has completed
+    std::uint64_t result_ = 0;
 };
 
 TEST_F(AheadTest, a_flag_goes_behind_its_data_at_once_and_once) {
@@ -213,6 +235,55 @@ TEST_F(AheadTest, goes_behind_a_few_and_not_behind_many) {
         ASSERT_EQ(link_->taken().size(), before + leading + 1);
         EXPECT_EQ(link_->taken().back().before_count == 0, leading > memory::commands_before_max);
     }
+}
+
+TEST_F(AheadTest, an_invoke_goes_behind_a_copy_of_any_length) {
+    constexpr std::uint64_t long_bytes = 1 << 16;
+    const Handle data = copy(2, 0, long_bytes, handle_null);
+    const Handle invoked = rank_->gma->issue_invoke(operation(), data);
+    const auto taken = taken_of(2);
+    ASSERT_EQ(taken.size(), 2U);
+    EXPECT_EQ(taken[1].number, invoked);
+    EXPECT_EQ(taken[1].before, data);
+    EXPECT_EQ(taken[1].before_count, 1U);
+    link_->end({.token = data});
+    link_->end({.token = invoked});
+    EXPECT_EQ(wait(invoked), Code::ok);
+    EXPECT_EQ(link_->taken().size(), 2U);
+}
+
+TEST_F(AheadTest, a_followed_copy_waits_for_nothing_else) {
+    // More than an order may name: the invoke is ordered after its copy alone.
+    constexpr std::size_t others = memory::commands_before_max + 2;
+    for (std::size_t i = 0; i < others; ++i) (void)copy(3, 0, 16, handle_null);
+    const Handle both = copy_and_invoke(1024);
+    const auto taken = taken_of(others + 2);
+    ASSERT_EQ(taken.size(), others + 2);
+    EXPECT_EQ(taken[others].number, both - 2);
+    EXPECT_EQ(taken[others].before_count, 0U);
+    EXPECT_EQ(taken[others + 1].number, both);
+    EXPECT_EQ(taken[others + 1].before, both - 2);
+    EXPECT_EQ(taken[others + 1].before_count, 1U);
+    EXPECT_EQ(end_all(both), Code::ok);
+}
+
+TEST_F(AheadTest, a_failed_copy_is_the_failure_of_what_follows_it) {
+    const Handle both = copy_and_invoke(1024);
+    (void)taken_of(2);
+    link_->end({.token = both - 2, .code = Code::address, .process = 2});
+    link_->end({.token = both, .code = Code::order});
+    EXPECT_EQ(wait(both), Code::address);
+    EXPECT_EQ(wait(handle_all), Code::ok);
+    EXPECT_EQ(link_->taken().size(), 2U);
+}
+
+TEST_F(AheadTest, what_follows_a_copy_waits_where_the_link_keeps_no_order) {
+    link_->refuse_order();
+    const Handle both = copy_and_invoke(1024);
+    EXPECT_EQ(taken_of(1).size(), 1U);
+    EXPECT_EQ(end_all(both), Code::ok);
+    ASSERT_EQ(link_->taken().size(), 2U);
+    EXPECT_EQ(link_->taken().back().before_count, 0U);
 }
 
 TEST_F(AheadTest, goes_the_usual_way_where_the_link_does_not_take_it) {

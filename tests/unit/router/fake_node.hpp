@@ -157,7 +157,8 @@ public:
             &old);
     }
 
-    // Operation 0 is an echo; 1 is refused three times, then an echo; 2 fails; 3 is always refused
+    // Operation 0 is an echo; 1 is refused three times, then an echo; 2 fails; 3 is always refused; 4
+    // stores the second word of its arguments at the address that is the first one
     Settlement invoke(std::uint32_t operation,
                       std::uint32_t /*process*/,
                       std::span<const std::byte> arguments,
@@ -167,6 +168,12 @@ public:
             return {SettlementState::refused, Code::ok};
         }
         if (operation == 2) return {SettlementState::settled, Code::alignment};
+        if (operation == 4) {
+            std::array<std::uint64_t, 2> store{};
+            std::memcpy(store.data(), arguments.data(), sizeof store);
+            at<std::uint64_t>(store[0]) = store[1];
+            return {SettlementState::settled, Code::ok};
+        }
         std::copy(arguments.begin(), arguments.end(), result.begin());
         result_bytes = static_cast<std::uint32_t>(arguments.size());
         return {SettlementState::settled, Code::ok};

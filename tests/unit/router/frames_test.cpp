@@ -331,7 +331,7 @@ TEST(HostileFramesTest, refuses_one_bad_put_of_a_run) {
 }
 
 // WIRE-121
-TEST(HostileFramesTest, refuses_an_order_that_no_whole_put_of_the_initiator_follows) {
+TEST(HostileFramesTest, refuses_an_order_that_no_whole_put_or_invoke_of_the_initiator_follows) {
     const auto order = [](std::uint32_t initiator) {
         ShortFrame frame;
         frame.type = FrameType::after;
@@ -370,6 +370,19 @@ TEST(HostileFramesTest, refuses_an_order_that_no_whole_put_of_the_initiator_foll
     EXPECT_EQ(refused(job, order(0)), Fault::short_frame);
     FakeJob other({1, 1, 1});
     EXPECT_EQ(refused(other, with(order(0), order(0))), Fault::unknown_type);
+    const auto fault_of_invoke = [&](std::uint32_t in_order, std::uint32_t initiator,
+                                     std::uint32_t process) {
+        FakeJob asked({1, 1, 1});
+        InvokeFrame invoke;
+        invoke.initiator = initiator;
+        invoke.token = 8;
+        invoke.process = process;
+        return refused(asked, with(order(in_order), bytes_of(invoke)));
+    };
+    EXPECT_EQ(fault_of_invoke(0, 0, 1), Fault::none);
+    EXPECT_EQ(fault_of_invoke(0, 2, 1), Fault::forged);
+    EXPECT_EQ(fault_of_invoke(2, 2, 1), Fault::forged);
+    EXPECT_EQ(fault_of_invoke(0, 0, 2), Fault::misdirected);
 }
 
 TEST(HostileFramesTest, refuses_more_bytes_than_a_copy_has) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies that are ordered after others and are sent before these have completed (ORD-66): the node
-// of their target keeps the order, also if the network reorders.
+// Commands that are ordered after copies and are sent before these have completed (ORD-66): the node of
+// their target keeps the order, also if the network reorders. A follower sets a flag: by a copy, or by an
+// invoke.
+#include <array>
 #include <cstring>
+#include <deque>
 #include <gtest/gtest.h>
 
 #include "router/finished_book.hpp"
@@ -14,21 +17,45 @@ namespace {
 constexpr std::uint64_t data_at = 64;
 constexpr std::uint64_t flag_at = 4096;
 
-// Submits a copy of 8 bytes from process 0 to process 1 that is ordered after `before_count`
-// commands from `before` on.
-bool copy_after(FakeJob& job,
-                std::uint64_t token,
-                GlobalAddress target,
-                GlobalAddress source,
-                std::uint64_t before,
-                std::uint32_t before_count = 1) {
-    memory::Command command;
-    command.target = target;
-    command.source = source;
-    command.bytes = 8;
-    const memory::NumberedCommand one{token, &command, before, before_count};
-    return job.node_of(0).router.submit_all(job.now, 0, {&one, 1}) == 1;
-}
+enum class Follower { copy, invoke };
+
+class RouterOrderTest : public testing::TestWithParam<Follower> {
+protected:
+    // Submits a command of process 0 that sets the flag of process 1 to the one of process 0, and is ordered
+    // after `before_count` commands from `before` on.
+    bool flag_after(FakeJob& job,
+                    std::uint64_t token,
+                    GlobalAddress target,
+                    std::uint64_t before,
+                    std::uint32_t before_count = 1) {
+        const GlobalAddress source = job.shared(0, flag_at);
+        Router& router = job.node_of(0).router;
+        if (GetParam() == Follower::copy) {
+            memory::Command command;
+            command.target = target;
+            command.source = source;
+            command.bytes = 8;
+            const memory::NumberedCommand one{token, &command, before, before_count};
+            return router.submit_all(job.now, 0, {&one, 1}) == 1;
+        }
+        const auto& arguments = arguments_.emplace_back(
+            std::array<std::uint64_t, 2>{target, job.at<std::uint64_t>(source)});
+        return router.invoke(job.now, {token, 0, store_operation, 1, 0, before, before_count},
+                             std::as_bytes(std::span(arguments)));
+    }
+
+private:
+    static constexpr std::uint32_t store_operation = 4;  // FakeMemory::invoke
+
+    std::deque<std::array<std::uint64_t, 2>> arguments_;  // invokes read them until they complete
+};
+
+INSTANTIATE_TEST_SUITE_P(followers,
+                         RouterOrderTest,
+                         testing::Values(Follower::copy, Follower::invoke),
+                         [](const auto& one) {
+                             return std::string(one.param == Follower::copy ? "copy" : "invoke");
+                         });
 
 std::vector<std::uint64_t> tokens_of(const FakeJob& job) {
     std::vector<std::uint64_t> tokens;
@@ -36,22 +63,22 @@ std::vector<std::uint64_t> tokens_of(const FakeJob& job) {
     return tokens;
 }
 
-TEST(RouterOrderTest, sends_a_flag_with_its_data) {
+TEST_P(RouterOrderTest, sends_a_flag_with_its_data) {
     FakeJob job({1, 1}, 1, {1436, 4, 100});
     job.at<std::uint64_t>(job.shared(0, data_at)) = 5;
     job.at<std::uint64_t>(job.shared(0, flag_at)) = 6;
     ASSERT_TRUE(job.copy(0, 2, job.shared(1, data_at), job.shared(0, data_at), 8));
-    ASSERT_TRUE(copy_after(job, 4, job.shared(1, flag_at), job.shared(0, flag_at), 2));
+    ASSERT_TRUE(flag_after(job, 4, job.shared(1, flag_at), 2));
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, flag_at)), 6U);
     EXPECT_EQ(tokens_of(job), (std::vector<std::uint64_t>{2, 4}));
     EXPECT_EQ(job.nodes[0]->router.counters().resends, 0U);
-    EXPECT_EQ(job.network.delivered(), 2U);  // data and flag, and one END for both
+    EXPECT_EQ(job.network.delivered(), 2U);  // data and flag, and one answer for both
     EXPECT_TRUE(job.is_idle());
 }
 
 // The network reorders by the seed; private memory settles late, and sometimes refuses.
-TEST(RouterOrderTest, shows_no_flag_before_its_data_whatever_the_network_reorders) {
+TEST_P(RouterOrderTest, shows_no_flag_before_its_data_whatever_the_network_reorders) {
     std::uint64_t refused = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         MemorySettings memory;
@@ -70,8 +97,7 @@ TEST(RouterOrderTest, shows_no_flag_before_its_data_whatever_the_network_reorder
             job.at<std::uint64_t>(job.shared(0, flag_at)) = value;
             ASSERT_TRUE(job.copy(0, token, target(data_at), job.shared(0, data_at), data_bytes));
             ASSERT_TRUE(job.copy(0, token + 2, target(data_at + 2000), job.shared(0, data_at), 8));
-            ASSERT_TRUE(
-                copy_after(job, token + 4, target(flag_at), job.shared(0, flag_at), token, 2));
+            ASSERT_TRUE(flag_after(job, token + 4, target(flag_at), token, 2));
             while (job.nodes[0]->router.outstanding() != 0) {
                 job.step();
                 if (job.at<std::uint64_t>(target(flag_at)) != value) continue;
@@ -95,14 +121,14 @@ TEST(RouterOrderTest, shows_no_flag_before_its_data_whatever_the_network_reorder
     EXPECT_GT(refused, 0U);
 }
 
-TEST(RouterOrderTest, runs_nothing_behind_a_failure) {
+TEST_P(RouterOrderTest, runs_nothing_behind_a_failure) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         FakeJob job({1, 1}, seed);
         job.at<std::uint64_t>(job.shared(0, flag_at)) = 6;
         const std::uint64_t beyond = 1U << 16;
         ASSERT_TRUE(job.copy(0, 2, job.shared(1, beyond), job.shared(0), 8));
         ASSERT_TRUE(job.copy(0, 4, job.shared(1, data_at), job.shared(0), 8));
-        ASSERT_TRUE(copy_after(job, 6, job.shared(1, flag_at), job.shared(0, flag_at), 2, 2));
+        ASSERT_TRUE(flag_after(job, 6, job.shared(1, flag_at), 2, 2));
         ASSERT_TRUE(job.run());
         EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, flag_at)), 0U);
         ASSERT_EQ(job.nodes[0]->ends.ended.size(), 3U);
@@ -115,11 +141,11 @@ TEST(RouterOrderTest, runs_nothing_behind_a_failure) {
     }
 }
 
-TEST(RouterOrderTest, ends_what_is_behind_a_severed_node_once) {
+TEST_P(RouterOrderTest, ends_what_is_behind_a_severed_node_once) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         FakeJob job({1, 1}, seed);
         ASSERT_TRUE(job.copy(0, 2, job.shared(1, data_at), job.shared(0), 8));
-        ASSERT_TRUE(copy_after(job, 4, job.shared(1, flag_at), job.shared(0), 2));
+        ASSERT_TRUE(flag_after(job, 4, job.shared(1, flag_at), 2));
         if (seed % 2 == 0) job.step();
         job.network.cut(0, 1);
         ASSERT_TRUE(job.run());
@@ -128,16 +154,30 @@ TEST(RouterOrderTest, ends_what_is_behind_a_severed_node_once) {
     }
 }
 
-TEST(RouterOrderTest, waits_while_nothing_can_be_sent) {
+TEST_P(RouterOrderTest, waits_while_nothing_can_be_sent) {
     FakeJob job({1, 1}, 3, {1436, 1, 50});  // room for one datagram in flight
     job.at<std::uint64_t>(job.shared(0, flag_at)) = 6;
     for (std::uint64_t token = 2; token <= 16; token += 2) {
         ASSERT_TRUE(job.copy(0, token, job.shared(1, 8192), job.shared(0), 4000));
     }
-    ASSERT_TRUE(copy_after(job, 18, job.shared(1, flag_at), job.shared(0, flag_at), 2, 8));
+    ASSERT_TRUE(flag_after(job, 18, job.shared(1, flag_at), 2, 8));
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, flag_at)), 6U);
     EXPECT_EQ(tokens_of(job).back(), 18U);
+}
+
+// A long copy is sent piece by piece: what follows it leaves behind its last piece, and is not refused.
+TEST_P(RouterOrderTest, leaves_behind_the_last_piece_of_a_long_copy) {
+    FakeJob job({1, 1}, 1, {1436, 1, 100});
+    job.at<std::uint64_t>(job.shared(0, flag_at)) = 6;
+    ASSERT_TRUE(job.copy(0, 2, job.shared(1, 8192), job.shared(0), 20000));
+    ASSERT_TRUE(flag_after(job, 4, job.shared(1, flag_at), 2));
+    ASSERT_TRUE(job.run());
+    EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, flag_at)), 6U);
+    EXPECT_EQ(tokens_of(job), (std::vector<std::uint64_t>{2, 4}));
+    // A copy waits for a next try instead.
+    EXPECT_EQ(job.nodes[0]->router.counters().resends, GetParam() == Follower::copy ? 1U : 0U);
+    EXPECT_TRUE(job.is_idle());
 }
 
 TEST(FinishedBookTest, proves_only_what_was_noted) {
