@@ -6,7 +6,6 @@
 #include <cstring>
 #include <new>
 
-#include "data/ask.hpp"
 #include "gma/condition.hpp"
 #include "node/awaited.hpp"
 #include "node/wait.hpp"
@@ -247,20 +246,28 @@ void Rounds::send_all(std::size_t parity) {
     }
 }
 
-// A short parcel travels in one operation with its word; a long one is copied first, and its word
-// is ordered after the copy.
+// A short parcel travels in one operation with its word; the word of a long one follows its copy.
 void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity, GlobalAddress to) {
     if (parcel.bytes <= operations::put_signal_bytes_max) {
         const std::span bytes(parcel.memory[parity], parcel.bytes);
-        set_word(parcel.process, parcel.arrived[parity], std::as_bytes(bytes), to,
-                 gma::handle_null);
+        set_word(parcel.process, parcel.arrived[parity], std::as_bytes(bytes), to);
         return;
     }
     under_way_.push_back({gma::handle_null, parcel.is_in_place});
     if (parcel.is_in_place) ++in_place_;
-    under_way_.back().handle = data::copy_within(gma_, to, parcel.from[parity], parcel.bytes);
-    set_word(parcel.process, parcel.arrived[parity], {}, parcel.arrived[parity],
-             under_way_.back().handle);
+    const GlobalAddress word = parcel.arrived[parity];
+    const operations::PutSignal put{word, word, round_};
+    under_way_.back().handle =
+        gma_.issue_followed({.target = to,
+                             .source = parcel.from[parity],
+                             .bytes = parcel.bytes,
+                             .expected = memory::Command::note(memory::IssuedBy::move)},
+                            {parcel.process,
+                             operations::put_signal_set_number,
+                             std::as_bytes(std::span(&put, 1)),
+                             {},
+                             nullptr},
+                            gma::handle_null);
 }
 
 // Writes `bytes` to `target` on another node, then the round's number to `word`, and wakes the
@@ -268,8 +275,7 @@ void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity, GlobalA
 void Rounds::set_word(std::uint32_t process,
                       GlobalAddress word,
                       std::span<const std::byte> bytes,
-                      GlobalAddress target,
-                      gma::Handle order) {
+                      GlobalAddress target) {
     std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
     const operations::PutSignal head{target, word, round_};
     std::memcpy(arguments.data(), &head, sizeof head);
@@ -281,7 +287,7 @@ void Rounds::set_word(std::uint32_t process,
                            std::span(arguments).first(sizeof head + bytes.size()),
                            {},
                            nullptr},
-                          order);
+                          gma::handle_null);
 }
 
 bool Rounds::has_come(IncomingRoute& incoming) const noexcept {
@@ -313,7 +319,7 @@ void Rounds::take(IncomingRoute& incoming) {
     --missing_;
     if (incoming.consumed == nullptr) {
         const GlobalAddress word = incoming.consumed_address[parity];
-        set_word(incoming.process, word, {}, word, gma::handle_null);
+        set_word(incoming.process, word, {}, word);
         return;
     }
     publish((*incoming.consumed)[parity]);

@@ -96,8 +96,7 @@ private:
     void set_word(std::uint32_t process,
                   GlobalAddress word,
                   std::span<const std::byte> bytes,
-                  GlobalAddress target,
-                  gma::Handle order);
+                  GlobalAddress target);
     [[nodiscard]] bool has_come(IncomingRoute& incoming) const noexcept;
     void take(IncomingRoute& incoming);
     [[nodiscard]] bool are_all_consumed() const noexcept;
