@@ -100,25 +100,29 @@ ACP_API int acp_set_home_dsm(const void* address, size_t size, int rank);
  * -1 after a failure, as acp_query_ga_dsm. Does not block. */
 ACP_API int acp_query_home_dsm(const void* address);
 
-/* The most bytes that are bound to a lock. */
+/* The most bytes that travel with a lock; a longer range stays in its pages. */
 #define ACP_BIND_BYTES_MAX 992
 
-/* Binds bytes of shared pages to a lock, in place of those that were bound to it: they travel with the
- * lock. acp_lock, acp_try_lock and acp_lock_timeout return with the bytes as of the last acp_unlock, on
- * any node in one round trip; acp_unlock passes them on to the next holder, without a barrier. If a
- * holder dies, the next call returns 1, and the bytes are as of the last acp_unlock. From this call on,
- * only the thread that holds the lock writes the bytes, and it alone reads them, except after a barrier:
- * all ranks read the bytes of the last acp_unlock before the barrier, as long as no rank holds the
- * lock. A lock may be held across a barrier, which keeps the holder's bytes. Collective; a barrier,
- * during which no thread holds the lock or takes it. A barrier after an acp_unlock of such a lock takes
- * twice as long as one without.
+/* In place of a size: all shared pages, also those that are allocated later. */
+#define ACP_BIND_ALL SIZE_MAX
+
+/* Binds bytes of shared pages to a lock, in place of those that were bound to it. acp_lock, acp_try_lock
+ * and acp_lock_timeout return with the bytes as of the last acp_unlock, on any node, without a barrier.
+ * Up to ACP_BIND_BYTES_MAX bytes travel with the lock in its one round trip. Of a longer range acp_unlock
+ * sends what its holder wrote to the homes of the pages, and the calls that take the lock renew those
+ * pages of which the node has a copy and which other nodes changed. From this call on, only the thread
+ * that holds the lock writes the bytes, and it alone reads them, except after a barrier: all ranks read
+ * the bytes of the last acp_unlock before the barrier, as long as no rank holds the lock. A lock may be
+ * held across a barrier; then the other ranks read no byte of a longer range. If a holder dies, the next
+ * call returns 1: bytes that travel are as of the last acp_unlock, each other one is so or as the dead
+ * holder wrote it, the same on all ranks. Collective; a barrier, during which no thread holds the lock or
+ * takes it. A barrier after an acp_unlock with which bytes travelled takes twice as long as one without.
  *   lock     the same on all ranks
- *   address, size  the same on all ranks; any bytes of allocations, ACP_BIND_BYTES_MAX at most, of
- *            which none is bound to another lock. size 0: none are bound from now on
+ *   address, size  the same on all ranks; any bytes of allocations, of which none is bound to another
+ *            lock. size 0: none are bound from now on. NULL and ACP_BIND_ALL: all shared pages
  * Returns 0, or -1, on all ranks alike, and changes nothing: ACP_ERR_ARGUMENT (a byte lies in no
- * shared page, in no allocation, or is bound to another lock), ACP_ERR_LIMIT (more bytes than
- * ACP_BIND_BYTES_MAX), ACP_ERR_STATE (a thread holds the lock), ACP_ERR_STALE, ACP_ERR_ADDRESS (no
- * lock), ACP_ERR_MEMORY (no room in the lock's heap). */
+ * shared page, in no allocation, or is bound to another lock), ACP_ERR_STATE (a thread holds the lock),
+ * ACP_ERR_STALE, ACP_ERR_ADDRESS (no lock), ACP_ERR_MEMORY (no room in the lock's heap). */
 ACP_API int acp_bind_dsm(acp_lock_t lock, const void* address, size_t size);
 
 /* Frees shared memory. Collective; a barrier, behind which no rank uses the memory. Returns 0, or -1

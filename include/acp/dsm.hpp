@@ -132,14 +132,19 @@ void set_update(const T* first, std::size_t count, update choice) {
         throw error();
 }
 
-// A lock to which elements of shared pages are bound (acp_bind_dsm): they travel with it. Its destructor
-// binds none to it, and leaves the lock; the pages live longer.
+// A lock to which elements of shared pages are bound (acp_bind_dsm): its holders see them as of the last
+// release. Its destructor binds none to it, and leaves the lock; the pages live longer.
 class bound_lock {
 public:
     //   lock  acp_create_lock; the same on all ranks
     template <typename T>
     bound_lock(acp_lock_t lock, T* first, std::size_t count) : lock_(lock) {
         if (acp_bind_dsm(lock, first, detail::bytes_of<T>(count)) != 0) throw error();
+    }
+
+    // All shared pages, also those that are allocated later.
+    explicit bound_lock(acp_lock_t lock) : lock_(lock) {
+        if (acp_bind_dsm(lock, nullptr, ACP_BIND_ALL) != 0) throw error();
     }
 
     ~bound_lock() { (void)acp_bind_dsm(lock_, nullptr, 0); }

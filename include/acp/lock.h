@@ -4,7 +4,7 @@
  * instruction on shared memory each, on another node in one round trip. Waiting threads get the
  * lock in the order in which they came, and sleep. When a rank dies that holds a lock, the next
  * thread gets the lock, and its call returns 1. When a waiting rank dies, the others wait on without it.
- * acp_bind_dsm (acp/dsm.h) binds bytes of shared pages to a lock, which then travel with it.
+ * acp_bind_dsm (acp/dsm.h) binds bytes of shared pages to a lock, which then keeps them right on all nodes.
  *
  * Calls return -1 after a failure, and set acp_errno(): ACP_ERR_STALE (the lock was freed),
  * ACP_ERR_ADDRESS (an address of no heap), ACP_ERR_PEER (the node of the lock is lost),
@@ -41,8 +41,9 @@ ACP_API int acp_free_lock(acp_lock_t lock);
 
 /* Takes a lock; waits as long as other threads have it. Returns 0, or 1 if the holder before died
  * and had not released it: then the caller holds the lock too, and the memory that the lock guards
- * is as that holder left it, except that bytes bound to the lock are as of the last release. -1: ACP_ERR_STATE (the calling thread holds it), ACP_ERR_LIMIT (as
- * many threads wait as the lock has places). What earlier holders wrote before acp_unlock, by
+ * is as that holder left it, except that bytes that travel with the lock are as of the last release. -1:
+ * ACP_ERR_STATE (the calling thread holds it), ACP_ERR_LIMIT (as many threads wait as the lock has
+ * places). What earlier holders wrote before acp_unlock, by
  * stores to shared memory of their node or by commands that had completed, is visible to the
  * caller. Signal handlers do not end the wait. */
 ACP_API int acp_lock(acp_lock_t lock);

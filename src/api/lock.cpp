@@ -48,12 +48,12 @@ dsm::BoundRange* bound_to(acp_lock_t lock) noexcept {
     return pages == nullptr ? nullptr : pages->bound_to(lock.ga);
 }
 
-// Room for them, on the stack.
+// Room for the lock's record, on the stack.
 class BoundRoom {
 public:
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): as much of the room as is used is written
     explicit BoundRoom(const dsm::BoundRange* range) noexcept
-        : bytes_(room_.data(), range == nullptr ? 0 : range->bytes) {}
+        : bytes_(room_.data(), range == nullptr ? 0 : range->record_bytes()) {}
 
     [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
 
@@ -86,7 +86,7 @@ std::uint32_t own_thread() {
     return line != nullptr ? library().hazards->index_of(*line) : sync::lock_thread_shared;
 }
 
-// Runs change(head, record, range) on a lock of this node to which bytes are bound; returns as
+// Runs change(head, record, range) on a lock of this node with which bytes travel; returns as
 // change_inline(). The pages of the range are at hand.
 template <typename Change>
 [[gnu::always_inline]] inline bool change_bound(acp_lock_t lock, const Change& change) noexcept {
@@ -95,7 +95,10 @@ template <typename Change>
     if (!api::is_free(line) || pages == nullptr) return false;
     const auto change_head = [&](auto& head) {
         dsm::BoundRange* const range = pages->find_bound(lock.ga);
-        if (range == nullptr || !pages->has_bound_pages(*range)) return false;
+        if (range == nullptr || range->way != dsm::BoundWay::travels ||
+            !pages->has_bound_pages(*range)) {
+            return false;
+        }
         const auto record = sync::LockBytes<>::of(head, range->bytes);
         return record && change(head, *record, *range);
     };
@@ -137,6 +140,13 @@ template <typename Change>
     return is_released;
 }
 
+// A thread that has got the lock cannot get its bytes. A log says that a holder died, which the next
+// holder does not learn from the lock.
+lock::BoundBytes record_after_failure(const dsm::BoundRange& range, bool has_died) noexcept {
+    if (range.way != dsm::BoundWay::logged || !has_died) return {};
+    return range.log.bytes();
+}
+
 [[gnu::noinline]] int take(const char* call, acp_lock_t lock, std::int64_t timeout_ns) noexcept {
     return api::run<Gravity::misuse_ends>(call, -1, [&]() -> Result<int> {
         if (api::inline_line == nullptr) api::open_inline_path();
@@ -147,10 +157,12 @@ template <typename Change>
         if (!taken.is_ok()) return named(call, lock, std::move(taken).failure());
         if (!taken.value().has_lock) return int{ACP_NONE};
         if (range != nullptr) {
-            Status stored = library().shared_pages->store_bound(*range, room.bytes(), own_thread());
-            if (!stored.is_ok()) {
-                (void)locks().release(lock.ga);
-                return named(call, lock, std::move(stored));
+            const bool has_died = taken.value().has_died;
+            Status entered =
+                library().shared_pages->enter_bound(*range, room.bytes(), own_thread(), has_died);
+            if (!entered.is_ok()) {
+                (void)locks().release(lock.ga, record_after_failure(*range, has_died));
+                return named(call, lock, std::move(entered));
             }
         }
         if (auto* const line = library().hazards->own_line(); line != nullptr)
@@ -170,18 +182,19 @@ int run_on(const char* call, acp_lock_t lock, const Body& body) noexcept {
     return run_on("acp_unlock", lock, [&](Locks& all) {
         dsm::BoundRange* const range = bound_to(lock);
         const BoundRoom room(range);
-        if (range != nullptr) {
-            library().shared_pages->report_bound(*range);
-            // A copy: the next holder may be on this node, and change the page before the call ends.
-            std::ranges::copy(library().shared_pages->bound_bytes(*range), room.bytes().begin());
-        }
+        Status left;
+        if (range != nullptr)
+            left = library().shared_pages->leave_bound(*range, own_thread(), room.bytes());
         Status status = all.release(lock.ga, room.bytes());
-        // After a failure of the network another thread may hold the lock.
-        if (range != nullptr && (status.is_ok() || status.code() == base::Code::peer))
+        if (range != nullptr && status.is_ok()) {
+            library().shared_pages->end_bound(*range, own_thread(), room.bytes());
+        } else if (range != nullptr && status.code() == base::Code::peer) {
+            // Another thread may hold the lock.
             range->note_released_by(own_thread());
+        }
         auto* const line = library().hazards->own_line();
         if (status.is_ok() && line != nullptr) memory::unclaim_for_lock(*line);
-        return status;
+        return status.is_ok() ? std::move(left) : std::move(status);
     });
 }
 

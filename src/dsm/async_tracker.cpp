@@ -40,6 +40,11 @@ public:
         return scan({0, memory().pages}, Scan::takes, written);
     }
 
+    // The kernel takes each page as a whole, also beside a thread that writes it.
+    base::Status take_written(PageRange pages, WrittenPages& written) noexcept override {
+        return scan(pages, Scan::takes, written);
+    }
+
     base::Status find_written(PageRange pages, WrittenPages& written) const noexcept override {
         return scan(pages, Scan::finds, written);
     }
@@ -56,7 +61,8 @@ private:
     // Pages that the kernel found: reports the tracked ones, for the others are not mapped here.
     void report(PageRange found, Scan mode, WrittenPages& written) const noexcept {
         for_each_run(mapped(), found, is_tracked, [&](PageRange run) {
-            if (mode == Scan::takes) set_states(mapped(), run, MappedState::is_protected);
+            for (std::uint64_t i = 0; i < run.count && mode == Scan::takes; ++i)
+                mapped().protect(run.first + i);
             written.add(run);
             return true;
         });

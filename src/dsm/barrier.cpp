@@ -125,6 +125,7 @@ void PageBarrier::note_renewed(std::span<const pages::MergedRun> merged) {
     if (parts_.bound == nullptr) return;
     for (const pages::MergedRun& run : merged) {
         parts_.bound->for_each_in({run.first, run.count}, [this](const BoundRange& range) {
+            if (range.way != BoundWay::travels) return;
             // A range that crosses pages may be the last one of the run before.
             if (renewed_.empty() || renewed_.back() != &range) renewed_.push_back(&range);
         });
@@ -183,7 +184,7 @@ bool PageBarrier::evict_page(PageNumber page) {
     const pages::PageWords<> words = parts_.window.page_words();
     if (words.read(page).state == PageState::home || parts_.node.has_unsent(page)) return false;
     // The home lacks bytes that travel with locks.
-    if (parts_.bound != nullptr && parts_.bound->first_in({page, 1}) != nullptr) return false;
+    if (parts_.bound != nullptr && parts_.bound->has_travelling(page)) return false;
     words.invalidate(page);
     parts_.window.clock().remove(page);
     parts_.counters.evictions.pages.fetch_add(1, std::memory_order_relaxed);

@@ -143,7 +143,8 @@ Status BoundPages::finish(Read& read) {
 void BoundPages::save_held(const BoundRanges& ranges) {
     saved_.clear();
     ranges.for_each([this](const BoundRange& range) {
-        if (range.holder.load(std::memory_order_relaxed) == 0) return;
+        if (range.way != BoundWay::travels || range.holder.load(std::memory_order_relaxed) == 0)
+            return;
         const std::span<const std::byte> bytes = bytes_of(range);
         saved_.push_back({&range, {bytes.begin(), bytes.end()}});
     });

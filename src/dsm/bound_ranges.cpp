@@ -9,17 +9,24 @@
 
 namespace acp::dsm {
 
-void BoundRanges::bind(memory::GlobalAddress lock, std::uint64_t first, std::uint64_t bytes) {
+void BoundRanges::bind(memory::GlobalAddress lock,
+                       std::uint64_t first,
+                       std::uint64_t bytes,
+                       BoundWay way) {
     auto range = std::make_unique<BoundRange>();
     range->lock = lock;
     range->first = first;
     range->bytes = bytes;
+    range->way = way;
+    range->serial = next_serial();
+    range->log = pages::ChangeLog(range->first_release());
     by_place_.reserve(by_place_.size() + 1);
     std::vector<BoundRange*> table(std::bit_ceil(2 * (by_place_.size() + 1)));
     const std::unique_lock guard(mutex_);
     by_place_.insert(first_behind(first), std::move(range));
     of_lock_.swap(table);
     fill_table();
+    ++serial_;
 }
 
 // All places are free before.

@@ -112,7 +112,8 @@ bool PageFetcher::may_map_beside(PageNumber page) const noexcept {
 
 bool PageFetcher::is_untracked(PageNumber page) const noexcept {
     return parts_.window.page_words().read(page).state == PageState::home &&
-           !parts_.window.sharers().is_tracked(page);
+           !parts_.window.sharers().is_tracked(page) &&
+           (parts_.bound == nullptr || !parts_.bound->has_logged(page));
 }
 
 // Whether the node may fetch the page now without dropping a copy. It has the memory of a copy that a

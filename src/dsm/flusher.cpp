@@ -54,14 +54,27 @@ void keep_first(Status& first, Status status) {
 
 }  // namespace
 
+void PageParts::leave_out_travelling(PageNumber page, pages::PageSpan copy) const noexcept {
+    if (bound == nullptr) return;
+    bound->for_each_in({page, 1}, [&](const BoundRange& range) {
+        if (range.way == BoundWay::travels) copy_bound(range, page, window.twin(page), copy);
+    });
+}
+
 void PageParts::leave_out_bound(PageNumber page, pages::PageSpan copy) const noexcept {
     if (bound == nullptr) return;
-    const pages::PageSpan twin = window.twin(page);
-    const std::uint64_t begin = page * pages::page_bytes;
     bound->for_each_in({page, 1}, [&](const BoundRange& range) {
-        const std::uint64_t first = std::max(range.first, begin) - begin;
-        const std::uint64_t end = std::min(range.end(), begin + pages::page_bytes) - begin;
-        std::memcpy(copy.data() + first, twin.data() + first, end - first);
+        if (range.way == BoundWay::travels || is_left_by_dead(range))
+            copy_bound(range, page, window.twin(page), copy);
+    });
+}
+
+void PageParts::note_sent(PageNumber page) const noexcept {
+    node.add_flushed(page);
+    window.page_words().note_write(page, node.next_epoch());
+    if (bound == nullptr) return;
+    bound->for_each_in({page, 1}, [&](const BoundRange& range) {
+        if (range.way == BoundWay::logged) locks.note_changed(range, page);
     });
 }
 
@@ -179,11 +192,21 @@ Status Flusher::flush_group(std::uint64_t group, std::uint64_t mask, bool is_hel
     return first;
 }
 
+Status Flusher::flush_all(PageRange pages) {
+    return flush_waiting(pages, nullptr);
+}
+
 Status Flusher::flush_copies(PageRange pages, SentPages& next) {
+    return flush_waiting(pages, &next);
+}
+
+//   next  nullptr: the written pages alone
+Status Flusher::flush_waiting(PageRange pages, SentPages* next) {
     Status first;
     for (std::uint64_t group = pages.first / group_pages; group < groups_end(pages); ++group) {
-        for (std::uint64_t mask = mask_of(group, pages); mask != 0;) {
-            keep_first(first, flush_copies_of(group, mask, next));
+        std::uint64_t mask = mask_of(group, pages);
+        while (mask != 0 && (next != nullptr || (parts_.node.to_flush(group) & mask) != 0)) {
+            keep_first(first, flush_waiting_group(group, mask, next));
             // Not in the call above: the thread that moves the page may wait for this flusher.
             if (mask != 0) wait_until_moved(first_of(group, mask));
         }
@@ -192,19 +215,22 @@ Status Flusher::flush_copies(PageRange pages, SentPages& next) {
 }
 
 //   mask  some pages of the group; at the end those that other threads move
-Status Flusher::flush_copies_of(std::uint64_t group, std::uint64_t& mask, SentPages& next) {
+Status Flusher::flush_waiting_group(std::uint64_t group, std::uint64_t& mask, SentPages* next) {
     const PageNumber page = first_of(group, mask);
-    const PageCallName name("a fence", page, parts_.window.homes().home(page));
+    const PageCallName name(next == nullptr ? "a release" : "a fence", page,
+                            parts_.window.homes().home(page));
     const node::PublicCall named(name.text());
     const std::lock_guard lock(mutex_);
     Claim claim(parts_, group);
     claim.wait();
     Status first;
     if (claim.is_inherited()) first = complete_journals(group);
+    if (next == nullptr) mask &= parts_.node.to_flush(group);
     std::uint64_t moving = 0;
     for (; mask != 0; mask &= mask - 1) {
         if (sending_count_ == in_flight_max) keep_first(first, finish_copies(next));
-        if (!begin_copy(first_of(group, mask))) moving |= mask & (~mask + 1);
+        const PageNumber of = first_of(group, mask);
+        if (!(next == nullptr ? begin(of, false) : begin_copy(of))) moving |= mask & (~mask + 1);
     }
     keep_first(first, finish_copies(next));
     mask = moving;
@@ -245,42 +271,46 @@ void Flusher::wait_until_moved(PageNumber page) const {
                     });
 }
 
-void Flusher::begin(PageNumber page, bool is_held) {
+// Returns false if another thread moves the page.
+bool Flusher::begin(PageNumber page, bool is_held) {
     const NodeState<>& node = parts_.node;
     const NodeNumber home = parts_.window.homes().home(page);
     node.begin_flush(page);
     if (home == pages::no_node) {  // it was written outside of all allocations
         node.end_flush(page);
-        return;
+        return true;
     }
     if (home == parts_.window.node()) {
-        node.add_flushed(page);
-        parts_.window.page_words().note_write(page, node.next_epoch());
+        parts_.note_sent(page);
         node.end_flush(page);
-        return;
+        return true;
     }
     const CopyState copy = is_held || is_left_by_dead(page) ? CopyState::here : copy_of(page);
     if (copy == CopyState::moving) node.add_written({page, 1});
     if (copy != CopyState::here) {
         node.end_flush(page);
-        return;
+        return copy == CopyState::gone;
     }
     PageFlush& sending = sending_[sending_count_];
     sending.page = page;
     sending.home = home;
+    sending.is_copy = false;
     send(sending);
     if (sending.requests_count == 0) {
         node.end_flush(page);
     } else {
         ++sending_count_;
     }
+    return true;
 }
 
-// Returns false if another thread moves the page.
+// begin() for a page that counts as written. A page that a dead rank moved is no copy; begin() sends its
+// writes.
 bool Flusher::begin_copy(PageNumber page) {
     const NodeState<>& node = parts_.node;
     const NodeNumber home = parts_.window.homes().home(page);
     if (home == pages::no_node || home == parts_.window.node()) return true;
+    if (is_left_by_dead(page)) return !node.has_unsent(page) || begin(page, false);
     node.begin_flush(page);
     const CopyState copy = copy_of(page);
     if (copy == CopyState::moving) node.add_written({page, 1});
@@ -291,6 +321,7 @@ bool Flusher::begin_copy(PageNumber page) {
     PageFlush& sending = sending_[sending_count_];
     sending.page = page;
     sending.home = home;
+    sending.is_copy = true;
     send(sending);
     ++sending_count_;
     return true;
@@ -307,8 +338,7 @@ void Flusher::send(PageFlush& sending) {
     sending.requests_count = 0;
     sending.difference = code_.make(sending.room, copy, window.twin(page));
     if (sending.difference.is_empty()) return;
-    parts_.node.add_flushed(page);
-    window.page_words().note_write(page, parts_.node.next_epoch());
+    parts_.note_sent(page);
     journal.begin(sending_count_, JournalStep::sending, page);
     issue(sending);
     for (FlushCounts* const counts : {&parts_.counters.flushes, also_counts_}) {
@@ -367,16 +397,17 @@ Status Flusher::finish_all() {
     return first;
 }
 
-Status Flusher::finish_copies(SentPages& next) {
+//   next  may be nullptr
+Status Flusher::finish_copies(SentPages* next) {
     Status first;
     std::array<PageNumber, in_flight_max> sent{};
     std::size_t count = 0;
     for (std::size_t i = 0; i < sending_count_; ++i) {
         Status status = finish(i);
-        if (status.is_ok()) sent[count++] = sending_[i].page;
+        if (status.is_ok() && sending_[i].is_copy) sent[count++] = sending_[i].page;
         keep_first(first, std::move(status));
     }
-    if (count != 0) keep_first(first, next.take(std::span(sent).first(count)));
+    if (count != 0) keep_first(first, next->take(std::span(sent).first(count)));
     for (std::size_t i = 0; i < sending_count_; ++i) parts_.node.end_flush(sending_[i].page);
     sending_count_ = 0;
     return first;
@@ -407,6 +438,8 @@ Status Flusher::complete(const PageJournal& journal, std::size_t index) {
         merge.finish();
         return {};
     }
+    // The holder of a lock may have died since.
+    parts_.leave_out_bound(entry.page, journal.copy(index));
     PageFlush& sending = sending_[0];
     sending.page = entry.page;
     sending.home = parts_.window.homes().home(entry.page);

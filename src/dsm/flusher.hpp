@@ -14,7 +14,8 @@
 //      do not reach the twin: another flush sends them.
 // A page whose home is this node needs its notice alone. A page that the node has dropped since has no
 // bytes, and one that a thread moves at the moment is left to a later flush.
-// Bytes that are bound to a lock are in no difference: they travel with the lock (dsm/bound_pages.hpp).
+// Bytes that travel with a lock are in no difference (dsm/bound_pages.hpp), nor are those of a long range
+// whose holder on this node has died: the home may have newer ones (dsm/long_ranges.hpp).
 //
 // The whole page is never put in place of its difference, however long that is: another node may
 // write other bytes of the page in the same epoch, and this one learns of it at the barrier alone.
@@ -37,6 +38,7 @@
 #include "base/status.hpp"
 #include "dsm/bound_ranges.hpp"
 #include "dsm/home_link.hpp"
+#include "dsm/node_locks.hpp"
 #include "dsm/node_peers.hpp"
 #include "dsm/node_state.hpp"
 #include "dsm/page_counters.hpp"
@@ -60,10 +62,24 @@ struct PageParts {
     PageCounters& counters;
     const BoundRanges* bound = nullptr;  // nullptr: no bytes are bound to locks
     RaceCheck* races = nullptr;          // nullptr: the job does not check its writes
+    NodeLocks<> locks = {};
 
-    // Gives those bytes of a copy of a page that are bound to locks the values of the twin: a difference
+    // Gives the bytes of a copy of a page that travel with locks the values of the twin: a difference
     // of the two has none of them. Threads that hold the locks change them in the page at any time.
+    void leave_out_travelling(pages::PageNumber page, pages::PageSpan copy) const noexcept;
+
+    // The same of all bytes that this node must not send.
     void leave_out_bound(pages::PageNumber page, pages::PageSpan copy) const noexcept;
+
+    // The home gets writes to the page: notes it for the notices of the barrier, and for the next release
+    // of each lock that has bytes of it.
+    void note_sent(pages::PageNumber page) const noexcept;
+
+    // Whether a rank of this node died as the holder of the range's lock, and the copies have its writes.
+    [[nodiscard]] bool is_left_by_dead(const BoundRange& range) const noexcept {
+        const std::uint32_t holder = locks.holder(range);
+        return holder != 0 && peers.is_dead(holder - 1);
+    }
 };
 
 // Receives pages whose writes their homes have got, before another rank flushes them.
@@ -102,6 +118,11 @@ public:
     //   also_counts  counts too what this call sends
     base::Status flush_held(std::span<const pages::PageNumber> pages, FlushCounts& also_counts);
 
+    // Flushes the written pages of a range, and returns when their homes have what was written before the
+    // call: waits for ranks that flush their groups, and for threads that move them.
+    // Errors: as flush().
+    base::Status flush_all(PageRange pages);
+
     // Flushes all pages of a range of which this node has a copy, as if they were written, and calls
     // next.take() with them. Waits for ranks that flush their groups, and for threads that move them.
     // Errors: as flush(), and those of next.take().
@@ -121,6 +142,7 @@ private:
         pages::Difference difference;  // its bytes lie in `room`
         std::array<gma::Handle, parts_max> requests{};
         std::size_t requests_count = 0;
+        bool is_copy = false;  // SentPages gets it
         pages::DifferenceRoom room{};
     };
 
@@ -132,18 +154,19 @@ private:
     base::Status flush_written(PageRange pages, bool is_held);
     base::Status flush_group(std::uint64_t group, std::uint64_t mask, bool is_held);
     base::Status flush_few_held(std::span<const pages::PageNumber> pages);
-    base::Status flush_copies_of(std::uint64_t group, std::uint64_t& mask, SentPages& next);
+    base::Status flush_waiting(PageRange pages, SentPages* next);
+    base::Status flush_waiting_group(std::uint64_t group, std::uint64_t& mask, SentPages* next);
     [[nodiscard]] CopyState copy_of(pages::PageNumber page) const;
     [[nodiscard]] bool is_left_by_dead(pages::PageNumber page) const;
     void wait_until_moved(pages::PageNumber page) const;
-    void begin(pages::PageNumber page, bool is_held);
+    bool begin(pages::PageNumber page, bool is_held);
     bool begin_copy(pages::PageNumber page);
     void send(PageFlush& sending);
     void issue(PageFlush& sending);
     base::Status await(const PageFlush& sending);
     base::Status finish(std::size_t index);
     base::Status finish_all();
-    base::Status finish_copies(SentPages& next);
+    base::Status finish_copies(SentPages* next);
     base::Status complete_journals(std::uint64_t group);
     base::Status complete(const PageJournal& journal, std::size_t index);
 

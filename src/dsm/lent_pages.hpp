@@ -5,7 +5,8 @@
 // No tracker sees what acp_get writes, so the rank reports these pages as written when it enters the
 // barrier. Not before: another rank of the node that has reached the barrier flushes what is reported,
 // and would forget the page while the bytes are still to come.
-// hold() and add() by any thread, may throw std::bad_alloc; take() by the thread in the barrier.
+// A release of a lock reports them too, if they lie in the lock's range.
+// hold() and add() by any thread, may throw std::bad_alloc; find() by any thread; take() by the thread in the barrier.
 // Tests: tests/unit/dsm/lent_pages_test.cpp, tests/conformance/dsm_copies_test.cpp.
 #pragma once
 
@@ -40,6 +41,14 @@ public:
         const std::lock_guard lock(mutex_);
         for (pages::PageNumber page = pages.first; page < pages.first + pages.count; ++page)
             if (lent_of_[page] != PageUse::no) lent_of_[page] = PageUse::written;
+    }
+
+    // Reports each page of a range that was added, and forgets none: a command may still write it.
+    void find(PageRange pages, WrittenPages& written) noexcept {
+        const std::lock_guard lock(mutex_);
+        for (const pages::PageNumber page : lent_)
+            if (page - pages.first < pages.count && lent_of_[page] == PageUse::written)
+                written.add({page, 1});
     }
 
     // Reports each page that was added once, and forgets all pages.

@@ -7,7 +7,8 @@
 // Transitions. F: a fault's handler; B: the rank's thread in a barrier; E: an eviction.
 //   absent -> protected | written | untracked   F: map(), before the system call that maps the page
 //   protected -> written                        F: admit_write(), before the page becomes writable
-//   written -> protected                        B, harvest, before the page becomes read-only
+//   written -> protected                        B, harvest, before the page becomes read-only; also at the
+//                                               release of a lock where the kernel records writes itself
 //   untracked -> protected                      B, a home that another node caches now
 //   mapped -> absent                            B, or E by try_drop()
 // So a page that the kernel lets a thread write is never called protected: of a write that no fault
@@ -95,6 +96,14 @@ public:
     MappedState admit_write(pages::PageNumber page) noexcept {
         return change(page, [](MappedState now) {
             return now == MappedState::is_protected ? MappedState::written : now;
+        });
+    }
+
+    // A written page becomes a protected one, any other page keeps its state. By any thread, also beside
+    // an eviction.
+    void protect(pages::PageNumber page) noexcept {
+        change(page, [](MappedState now) {
+            return now == MappedState::written ? MappedState::is_protected : now;
         });
     }
 

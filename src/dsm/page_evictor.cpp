@@ -144,9 +144,9 @@ bool PageEvictor::hold_page(PageNumber page) noexcept {
     victim = {page, *before, MappedState::absent, false};
     // The clock's bit may be older than the drop by another thread. The home lacks bytes that travel with
     // locks.
-    const bool has_bound_bytes = before->state == PageState::valid && parts_.bound != nullptr &&
-                                 parts_.bound->first_in({page, 1}) != nullptr;
-    if (has_bound_bytes || !parts_.window.clock().is_cached(page) || mapped_.is_entered(page)) {
+    const bool has_travelling = before->state == PageState::valid && parts_.bound != nullptr &&
+                                parts_.bound->has_travelling(page);
+    if (has_travelling || !parts_.window.clock().is_cached(page) || mapped_.is_entered(page)) {
         keep(victim);
         return false;
     }

@@ -3,6 +3,7 @@
 #include "dsm/page_fence.hpp"
 
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -15,20 +16,40 @@ namespace acp::dsm {
 
 using base::Status;
 
+// Merges what the homes have into pages that were flushed.
+class PageFence::Merger final : public SentPages {
+public:
+    //   left  the range whose bytes a dead holder left here, or nullptr
+    explicit Merger(const PageParts& parts, const BoundRange* left = nullptr) noexcept
+        : parts_(parts), left_(left) {}
+
+    Status take(std::span<const pages::PageNumber> pages) override;
+
+private:
+    Status merge(pages::PageNumber page, std::size_t index, gma::Handle get);
+
+    const PageParts& parts_;
+    const BoundRange* left_;
+};
+
 Status PageFence::synchronize(PageRange pages) {
     // seq_cst, here and below: the accesses of this thread to pages whose home is this node, before
     // and behind the call; partners: the fences of ranks of this node
     base::fence(std::memory_order_seq_cst);
-    Status status = flusher_.flush_copies(pages, *this);
-    if (parts_.races != nullptr) {
-        Status ended = end_writes(pages);
-        if (status.is_ok()) status = std::move(ended);
-    }
+    Merger merger(parts_);
+    Status status = flusher_.flush_copies(pages, merger);
+    Status ended = end_writes(pages);
+    if (status.is_ok()) status = std::move(ended);
     base::fence(std::memory_order_seq_cst);
     return status;
 }
 
-Status PageFence::take(std::span<const pages::PageNumber> pages) {
+Status PageFence::refresh(const BoundRange& range, PageRange pages) {
+    Merger merger(parts_, parts_.is_left_by_dead(range) ? &range : nullptr);
+    return flusher_.flush_copies(pages, merger);
+}
+
+Status PageFence::Merger::take(std::span<const pages::PageNumber> pages) {
     const PageJournal journal = parts_.journals.of(parts_.slot);
     std::array<gma::Handle, PageJournal::pages_max> gets{};
     for (std::size_t i = 0; i < pages.size(); ++i) {
@@ -45,6 +66,7 @@ Status PageFence::take(std::span<const pages::PageNumber> pages) {
 
 // Includes pages of which this node has dropped its copy.
 Status PageFence::end_writes(PageRange pages) {
+    if (parts_.races == nullptr) return {};
     parts_.races->end_own_writes(pages);
     const pages::HomeTable<> homes = parts_.window.homes();
     Status first;
@@ -63,7 +85,7 @@ Status PageFence::end_writes(PageRange pages) {
     return first;
 }
 
-Status PageFence::merge(pages::PageNumber page, std::size_t index, gma::Handle get) {
+Status PageFence::Merger::merge(pages::PageNumber page, std::size_t index, gma::Handle get) {
     const Status status = parts_.link.wait(get);
     if (!status.is_ok()) {
         return Status::worded(status.code(), [&] {
@@ -74,7 +96,10 @@ Status PageFence::merge(pages::PageNumber page, std::size_t index, gma::Handle g
         });
     }
     const PageJournal journal = parts_.journals.of(parts_.slot);
-    parts_.leave_out_bound(page, journal.copy(index));
+    parts_.leave_out_travelling(page, journal.copy(index));
+    // No thread has the bytes. A difference has none of them, until the caller has refreshed all pages.
+    if (left_ != nullptr)
+        copy_bound(*left_, page, parts_.window.plain(page), parts_.window.twin(page));
     journal.begin(index, JournalStep::merging, page);
     const pages::PageMerge<> merge(
         pages::words_of(parts_.window.plain(page)), pages::words_of(parts_.window.twin(page)),

@@ -9,9 +9,13 @@
 //   2. The home's page comes into the journal.
 //   3. Its bytes that differ from the twin go into the page and the twin (pages/page_merge.hpp). The
 //      bytes that threads of this node write at the same time are not among them, and stay.
-//      Bytes that are bound to a lock stay too: the home has older ones than the lock.
+//      Bytes that travel with a lock stay too: the home has older ones than the lock.
 // A page whose home is this node has the newest bytes, and one without a copy gets them when it is
 // touched. A page that a thread moves at the moment is awaited: its bytes may be from before the call.
+//
+// A thread that has got the lock of a long range (dsm/long_ranges.hpp) does the same with the pages that
+// earlier holders changed. If a rank of this node died as the holder, step 3 gives the bytes of the range the
+// values of the home: writes that the dead rank did not send are lost.
 //
 // Notices and marks are as without the fence: this node has marked the page when it fetched it, and
 // the next barrier drops a copy that another node wrote, whatever was merged into it.
@@ -24,14 +28,12 @@
 // Tests: tests/unit/dsm/page_fence_test.cpp, protocol_test.cpp, tests/conformance/dsm_fence_test.cpp.
 #pragma once
 
-#include <span>
-
 #include "base/status.hpp"
 #include "dsm/flusher.hpp"
 
 namespace acp::dsm {
 
-class PageFence final : private SentPages {
+class PageFence {
 public:
     //   flusher  with the same parts; outlives this
     PageFence(const PageParts& parts, Flusher& flusher) noexcept
@@ -43,10 +45,16 @@ public:
     // pages without an error are as if there were none.
     base::Status synchronize(PageRange pages);
 
-private:
-    base::Status take(std::span<const pages::PageNumber> pages) override;
+    // The calling thread has got the lock of a range. Errors: as above.
+    //   pages  some of the range
+    base::Status refresh(const BoundRange& range, PageRange pages);
+
+    // A job that checks its writes (dsm/race_check.hpp) orders the writes of this node to the pages before
+    // all later ones. Errors: as above.
     base::Status end_writes(PageRange pages);
-    base::Status merge(pages::PageNumber page, std::size_t index, gma::Handle get);
+
+private:
+    class Merger;
 
     PageParts parts_;
     Flusher& flusher_;

@@ -38,17 +38,6 @@ PageRange whole_blocks(PageRange pages, std::uint64_t page_count) noexcept {
     return {first, std::min(end, page_count) - first};
 }
 
-// Adds what a tracker finds to the node's written pages.
-class NodeWrites final : public WrittenPages {
-public:
-    explicit NodeWrites(NodeState<> node) noexcept : node_(node) {}
-
-    void add(PageRange pages) noexcept override { node_.add_written(pages); }
-
-private:
-    NodeState<> node_;
-};
-
 NodeState<> state_of(const Window& window) noexcept {
     return {reinterpret_cast<NodeState<>::Word*>(window.state()), window.page_count()};
 }
@@ -64,6 +53,13 @@ std::uint64_t masks_of(const Window& window, base::PageCheck check) noexcept {
     if (check == base::PageCheck::off) return 0;
     return window.state_offset() + RankPages::state_bytes(window.page_count()) +
            RaceCheck::log_bytes;
+}
+
+// Behind the state of the barrier.
+NodeLocks<> locks_of(const Window& window) noexcept {
+    return {reinterpret_cast<NodeLocks<>::Word*>(window.state() +
+                                                 NodeState<>::bytes(window.page_count())),
+            window.page_count()};
 }
 
 }  // namespace
@@ -210,7 +206,7 @@ RankPages::RankPages(gma::Gma& gma,
       fetcher_(parts(), *this, &evictor_),
       fence_(parts(), flusher_),
       early_(flusher_),
-      bound_pages_(gma, parts(), fetcher_),
+      locked_{{gma, parts(), fetcher_}, {parts(), flusher_, fence_, lent_}},
       service_(tracked_memory(memory.window()), mapped_, fetcher_, counters_.faults) {}
 
 PageParts RankPages::parts() noexcept {
@@ -225,7 +221,8 @@ PageParts RankPages::parts() noexcept {
             gma_.space().slot(),
             counters_,
             &bound_,
-            races_ == nullptr ? nullptr : &races_->check()};
+            races_ == nullptr ? nullptr : &races_->check(),
+            locks_of(window)};
 }
 
 Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
@@ -238,6 +235,7 @@ Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
     if (!tracker.is_ok()) return std::move(tracker).failure();
     made->tracker_ = std::move(tracker).value();
     made->evictor_.start(*made->tracker_);
+    made->locked_.long_ranges.start(*made->tracker_);
     if (Status status = made->service_.start(*made->tracker_); !status.is_ok()) return status;
     const PageBarrier::RankMapping own{*made->tracker_, made->mapped_, made->updates_, made->lent_};
     made->barrier_ = std::make_unique<PageBarrier>(made->parts(), own, made->flusher_);
@@ -247,10 +245,10 @@ Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
 // A page whose home is lost stays absent: a touch of it says so.
 bool RankPages::synchronize(team::Team& team, Status& status) {
     finish_flushes();
-    bound_pages_.save_held(bound_);
+    locked_.travelling.save_held(bound_);
     const bool is_whole = meet(team, status);
     if (is_whole && status.is_ok()) status = fetch_again();
-    Status restored = bound_pages_.restore_held();
+    Status restored = locked_.travelling.restore_held();
     if (status.is_ok()) status = std::move(restored);
     return is_whole;
 }
@@ -261,7 +259,7 @@ bool RankPages::meet(team::Team& team, Status& status) {
     // Alike on all ranks, also on one whose own part of the barrier has failed.
     if (node_.is_renewed()) {
         Status met;
-        if (!bound_pages_.meet(team, barrier_->renewed(), met)) return false;
+        if (!locked_.travelling.meet(team, barrier_->renewed(), met)) return false;
         if (status.is_ok()) status = std::move(met);
     }
     if (races_ == nullptr || !has_settled) return true;
@@ -284,11 +282,11 @@ Status RankPages::fetch_again() {
 }
 
 bool RankPages::end_bound(team::Team& team, const BoundRange& range, Status& status) {
-    bound_pages_.save_held(bound_);
+    locked_.travelling.save_held(bound_);
     const std::array<const BoundRange*, 1> ranges{&range};
     Status met;
-    if (!bound_pages_.meet(team, ranges, met)) return false;
-    Status restored = bound_pages_.restore_held();
+    if (!locked_.travelling.meet(team, ranges, met)) return false;
+    Status restored = locked_.travelling.restore_held();
     if (status.is_ok()) status = met.is_ok() ? std::move(restored) : std::move(met);
     return true;
 }
@@ -311,9 +309,9 @@ bool RankPages::release(team::Team& team, PageRange pages, Status& status) {
 }
 
 bool RankPages::move(team::Team& team, PageRange pages, pages::NodeNumber node, Status& status) {
-    bound_pages_.save_held(bound_);
+    locked_.travelling.save_held(bound_);
     const bool is_whole = move_held(team, pages, node, status);
-    Status restored = bound_pages_.restore_held();
+    Status restored = locked_.travelling.restore_held();
     if (status.is_ok()) status = std::move(restored);
     return is_whole;
 }

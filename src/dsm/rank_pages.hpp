@@ -22,6 +22,7 @@
 #include "dsm/flusher.hpp"
 #include "dsm/home_link.hpp"
 #include "dsm/lent_pages.hpp"
+#include "dsm/long_ranges.hpp"
 #include "dsm/mapped_pages.hpp"
 #include "dsm/node_state.hpp"
 #include "dsm/page_counters.hpp"
@@ -51,8 +52,8 @@ public:
     // RaceCheck if the job checks its writes, and behind them the journals of its ranks.
     [[nodiscard]] static constexpr std::uint64_t state_bytes(
         std::uint64_t pages, base::PageCheck check = base::PageCheck::off) noexcept {
-        return (NodeState<>::bytes(pages) + pages::page_bytes - 1) / pages::page_bytes *
-                   pages::page_bytes +
+        const std::uint64_t bytes = NodeState<>::bytes(pages) + NodeLocks<>::bytes(pages);
+        return (bytes + pages::page_bytes - 1) / pages::page_bytes * pages::page_bytes +
                (check == base::PageCheck::off ? 0 : RaceCheck::bytes(pages));
     }
 
@@ -95,8 +96,11 @@ public:
     // differences have. status: as synchronize().
     bool end_bound(team::Team& team, const BoundRange& range, base::Status& status);
 
+    // The long ranges that are bound to locks.
+    [[nodiscard]] LongRanges& long_ranges() noexcept { return locked_.long_ranges; }
+
     // The bytes that travel with locks.
-    [[nodiscard]] BoundPages& bound_pages() noexcept { return bound_pages_; }
+    [[nodiscard]] BoundPages& bound_pages() noexcept { return locked_.travelling; }
 
     // Bounds the copies of other nodes' pages that the node keeps, for all its ranks. A lower bound than
     // before holds from the next barrier on, or after some faults.
@@ -138,6 +142,12 @@ public:
     [[nodiscard]] TrackerKind kind() const noexcept { return tracker_->kind(); }
 
 private:
+    // The bytes that are bound to locks.
+    struct LockedBytes {
+        BoundPages travelling;
+        LongRanges long_ranges;
+    };
+
     class Assignment;
     class Release;
     class Move;
@@ -174,7 +184,7 @@ private:
     PageFetcher fetcher_;
     PageFence fence_;
     EarlyFlusher early_;  // ends before the flusher
-    BoundPages bound_pages_;
+    LockedBytes locked_;
     std::unique_ptr<Tracker> tracker_;
     FaultService service_;  // ends before the tracker
     std::unique_ptr<PageBarrier> barrier_;

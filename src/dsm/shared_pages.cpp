@@ -2,6 +2,7 @@
 // The calls of all ranks on the window.
 #include "dsm/shared_pages.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -221,7 +222,8 @@ Status SharedPages::free(const void* address) {
     if (!count) {
         return {Code::argument, "no allocation of shared pages begins at address " + hex(address)};
     }
-    if (const BoundRange* const bound = bound_->first_in({first, *count}); bound != nullptr) {
+    const BoundRange* const bound = bound_->first_in({first, *count});
+    if (bound != nullptr && bound->bytes != window().bytes()) {
         return {Code::state, "bytes of the allocation at address " + hex(address) +
                                  " are bound to lock " + tools_.allocator.name_of(bound->lock) +
                                  ": acp_bind_dsm with size 0 ends that"};
@@ -324,33 +326,35 @@ Status SharedPages::choose_update(const void* address, std::uint64_t bytes, Upda
     return status;
 }
 
-Status SharedPages::check_bound(memory::GlobalAddress lock,
-                                const void* address,
-                                std::uint64_t bytes) const {
-    if (bytes > operations::lock_bytes_max) {
-        return {Code::limit, name_of(address, bytes) + " is too long for a lock: at most " +
-                                 std::to_string(operations::lock_bytes_max) + " bytes are bound"};
-    }
-    if (Status status = check_range(address, bytes); !status.is_ok()) return status;
-    const std::uint64_t first = window().offset_of(address);
-    if (const BoundRange* const other = bound_->other_in(lock, first, bytes); other != nullptr) {
-        return {Code::argument, name_of(address, bytes) + " has bytes that are bound to lock " +
-                                    tools_.allocator.name_of(other->lock)};
-    }
-    return {};
+Status SharedPages::check_free(memory::GlobalAddress lock, PlainRange range) const {
+    const BoundRange* const other = bound_->other_in(lock, range.first, range.bytes);
+    if (other == nullptr) return {};
+    return {Code::argument, name_of(window().tracked(0) + range.first, range.bytes) +
+                                " has bytes that are bound to lock " +
+                                tools_.allocator.name_of(other->lock)};
+}
+
+// Bytes that travel with a lock reach its next holder in one round trip.
+BoundWay SharedPages::way_of(std::uint64_t bytes) const noexcept {
+    if (bytes <= operations::lock_bytes_max) return BoundWay::travels;
+    return rank_ == nullptr ? BoundWay::stays : BoundWay::logged;
 }
 
 Status SharedPages::bind(memory::GlobalAddress lock, const void* address, std::uint64_t bytes) {
     PlainRange range;
-    if (bytes != 0) {
-        if (Status status = check_bound(lock, address, bytes); !status.is_ok()) return status;
+    if (bytes == all_bytes && address == nullptr) {
+        range = {0, window().bytes()};
+    } else if (bytes != 0) {
+        if (Status status = check_range(address, bytes); !status.is_ok()) return status;
         range = {window().offset_of(address), bytes};
     }
+    if (range.bytes != 0) {
+        if (Status status = check_free(lock, range); !status.is_ok()) return status;
+    }
     Status refusal;
-    const team::Signature call(CollectiveCall::bind_pages, range.first * 1024 + bytes,
-                               static_cast<std::uint32_t>(lock ^ lock >> 32));
     auto status = tools_.teams.run(
-        ranks_, call, [&](team::Team& team) { return bind_in_call(team, lock, range, refusal); });
+        ranks_, team::Signature::of_binding(range.first, range.bytes, lock),
+        [&](team::Team& team) { return bind_in_call(team, lock, range, refusal); });
     return status.is_ok() ? std::move(refusal) : std::move(status);
 }
 
@@ -363,8 +367,10 @@ bool SharedPages::bind_in_call(team::Team& team,
         rank_ == nullptr ? team::synchronize(team) : rank_->synchronize(team, refusal);
     if (!is_together) return false;
     const BoundRange* const before = bound_->find(lock);
-    if (before != nullptr && rank_ != nullptr && !rank_->end_bound(team, *before, refusal))
+    if (before != nullptr && rank_ != nullptr && before->way == BoundWay::travels &&
+        !rank_->end_bound(team, *before, refusal)) {
         return false;
+    }
     Status own;
     if (team.members().own() == 0)
         own = refusal.is_ok() ? bind_lock(lock, range) : std::move(refusal);
@@ -379,29 +385,68 @@ bool SharedPages::bind_in_call(team::Team& team,
         return true;
     }
     bound_->unbind(lock);
-    if (range.bytes != 0) bound_->bind(lock, range.first, range.bytes);
+    if (range.bytes == 0) return true;
+    const BoundWay way = way_of(range.bytes);
+    bound_->bind(lock, range.first, range.bytes, way);
+    if (way == BoundWay::logged)
+        refusal = rank_->long_ranges().track(bound_->find_bound(lock)->pages());
     return true;
 }
 
-// The lock gets the bytes that the pages have.
+// The lock gets the bytes that the pages have, or an empty log.
 Status SharedPages::bind_lock(memory::GlobalAddress lock, PlainRange range) {
-    if (range.bytes == 0) return tools_.bind_lock(lock, {});
+    const BoundWay way = way_of(range.bytes);
+    if (range.bytes == 0 || way == BoundWay::stays) return tools_.bind_lock(lock, {});
+    if (way == BoundWay::logged) {
+        const pages::ChangeLog log(BoundRange::first_release_of(bound_->next_serial()));
+        return tools_.bind_lock(lock, log.bytes());
+    }
     auto bytes = plain(window().tracked(0) + range.first, range.bytes, false);
     if (!bytes.is_ok()) return std::move(bytes).failure();
     return tools_.bind_lock(lock, std::as_bytes(std::span(bytes.value(), range.bytes)));
 }
 
-Status SharedPages::store_bound(BoundRange& range,
-                                std::span<const std::byte> bytes,
-                                std::uint32_t thread) {
-    if (rank_ != nullptr) {
-        Status status = rank_->bound_pages().store(range, bytes);
-        if (!status.is_ok()) return status;
+Status SharedPages::enter_bound(BoundRange& range,
+                                std::span<const std::byte> record,
+                                std::uint32_t thread,
+                                bool has_died) {
+    Status status;
+    if (range.way == BoundWay::logged) {
+        status = rank_->long_ranges().enter(range, record, has_died);
+    } else if (range.way == BoundWay::travels && rank_ != nullptr) {
+        status = rank_->bound_pages().store(range, record);
     } else {
-        std::memcpy(bound_bytes(range).data(), bytes.data(), bytes.size());
+        std::ranges::copy(record, bound_bytes(range).begin());
     }
+    if (!status.is_ok()) return status;
     range.holder.store(thread + 1, std::memory_order_relaxed);
     return {};
+}
+
+// A thread that does not hold the lock fills it too: the release is refused.
+Status SharedPages::leave_bound(BoundRange& range,
+                                std::uint32_t thread,
+                                std::span<std::byte> record) {
+    if (range.way == BoundWay::travels) {
+        report_bound(range);
+        // A copy: the next holder may be on this node, and change the page before the call ends.
+        std::ranges::copy(bound_bytes(range), record.begin());
+    }
+    if (range.way != BoundWay::logged) return {};
+    Status status;
+    if (range.holder.load(std::memory_order_relaxed) == thread + 1)
+        status = rank_->long_ranges().leave(range);
+    std::ranges::copy(range.log.bytes(), record.begin());
+    return status;
+}
+
+void SharedPages::end_bound(BoundRange& range,
+                            std::uint32_t thread,
+                            std::span<const std::byte> record) noexcept {
+    pages::ChangeLog log;
+    if (range.way == BoundWay::logged && log.read(record, window().page_count()))
+        rank_->long_ranges().end(range, log.newest());
+    range.note_released_by(thread);
 }
 
 Result<char*> SharedPages::plain(char* address, std::uint64_t bytes, bool is_written) {

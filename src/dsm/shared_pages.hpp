@@ -81,11 +81,15 @@ public:
         return places_.node_of[rank];
     }
 
-    // Collective: a barrier, behind which the bytes of a range travel with a lock, and those that
-    // travelled with it no more. Errors, on all ranks: argument (as prefetch; a byte is bound to another
-    // lock), those of Teams::run(), of `bind_lock` and of RankPages::synchronize().
-    //   bytes  operations::lock_bytes_max at most; 0: none travel with it
+    // Collective: a barrier, behind which the bytes of a range are bound to a lock, and those that were
+    // bound to it no more. Up to operations::lock_bytes_max bytes travel with it, more stay in their pages
+    // (dsm/long_ranges.hpp). Errors, on all ranks: argument (as prefetch; a byte is bound to another
+    // lock), those of Teams::run(), of `bind_lock` and of RankPages::synchronize(); system.
+    //   bytes  0: none are bound to it; all_bytes, with address nullptr: all pages of the window, also
+    //          those that are allocated later
     base::Status bind(memory::GlobalAddress lock, const void* address, std::uint64_t bytes);
+
+    static constexpr std::uint64_t all_bytes = ~std::uint64_t{0};
 
     // The range that is bound to a lock, until the next bind() of the lock; nullptr: there is none.
     [[nodiscard]] BoundRange* bound_to(memory::GlobalAddress lock) const noexcept {
@@ -97,12 +101,26 @@ public:
         return bound_->find_bound(lock);
     }
 
-    // The calling thread has got the lock, with these bytes: they come into the pages.
-    // Errors: as PageFetcher::fetch.
-    //   thread  the number of the calling thread in its process
-    base::Status store_bound(BoundRange& range,
-                             std::span<const std::byte> bytes,
-                             std::uint32_t thread);
+    // The calling thread has got the lock, with this record: the pages get the bytes of the range as of
+    // the last release. After an error the thread does not hold the lock; a log (BoundWay::logged) that
+    // follows a death is released with it all the same.
+    // Errors: as PageFetcher::fetch, LongRanges::enter.
+    //   thread    the number of the calling thread in its process
+    //   has_died  a holder died and had not released the lock
+    base::Status enter_bound(BoundRange& range,
+                             std::span<const std::byte> record,
+                             std::uint32_t thread,
+                             bool has_died);
+
+    // The calling thread is about to release the lock: fills the record, also after an error.
+    // Errors: as LongRanges::leave.
+    //   record  BoundRange::record_bytes long
+    base::Status leave_bound(BoundRange& range, std::uint32_t thread, std::span<std::byte> record);
+
+    // The thread has released the lock with the record that leave_bound() has filled.
+    void end_bound(BoundRange& range,
+                   std::uint32_t thread,
+                   std::span<const std::byte> record) noexcept;
 
     // Whether the node has the pages of a range, so that bound_bytes() are at hand.
     [[nodiscard]] bool has_bound_pages(const BoundRange& range) const noexcept {
@@ -221,14 +239,13 @@ private:
     [[nodiscard]] base::Status check_range(const void* address, std::uint64_t bytes) const;
     [[nodiscard]] base::Status check_allocated(const void* address, std::uint64_t bytes) const;
     bool free_on_nodes(team::Team& team, PageRange pages, base::Status& refusal);
-    [[nodiscard]] base::Status check_bound(memory::GlobalAddress lock,
-                                           const void* address,
-                                           std::uint64_t bytes) const;
+    [[nodiscard]] base::Status check_free(memory::GlobalAddress lock, PlainRange range) const;
     bool bind_in_call(team::Team& team,
                       memory::GlobalAddress lock,
                       PlainRange range,
                       base::Status& refusal);
     base::Status bind_lock(memory::GlobalAddress lock, PlainRange range);
+    [[nodiscard]] BoundWay way_of(std::uint64_t bytes) const noexcept;
     void count_allocations() noexcept;
 
     SharedPagesTools tools_;

@@ -26,7 +26,7 @@
 // Virtual calls are cheap here: the least of them is a system call.
 // Threads: map() and admit() by any thread, inside a signal handler, between MappedPages::enter() and
 // leave() of all pages concerned; unmap() of one page by an eviction, after MappedPages::try_drop();
-// find_written() by any thread; all other calls inside a barrier, where no other thread of the rank touches the window.
+// find_written() and take_written() by any thread; all other calls inside a barrier, where no other thread of the rank touches the window.
 // Tests: tests/unit/dsm/tracker_conformance.hpp, instantiated for each implementation: random
 // accesses of two threads beside evictions and swapping against a model, harvests that lose no write,
 // forks, 16 KiB stacks.
@@ -136,6 +136,12 @@ public:
     // next harvest reports that. By any thread, outside of barriers, while other threads use the window.
     // Errors: system.
     virtual base::Status find_written(PageRange pages, WrittenPages& written) const noexcept = 0;
+
+    // As find_written(), but may protect the pages that it reports: then later calls and the next harvest
+    // report those alone that were written since.
+    virtual base::Status take_written(PageRange pages, WrittenPages& written) noexcept {
+        return find_written(pages, written);
+    }
 
     [[nodiscard]] virtual TrackerKind kind() const noexcept = 0;
 

@@ -114,8 +114,8 @@ std::string describe(const Signature& signature) {
                 std::to_string(signature.bytes & 0xffffffff) + " on to rank " +
                 std::to_string(signature.root());
     } else if (call == CollectiveCall::bind_pages) {
-        text += " of " + std::to_string(signature.bytes % 1024) + " bytes from byte " +
-                std::to_string(signature.bytes / 1024) + " of the shared pages on";
+        text += " of " + std::to_string(signature.bytes_bound()) + " bytes from byte " +
+                std::to_string(signature.first_bound()) + " of the shared pages on";
     } else if (has_bytes(call)) {
         text += " of " + std::to_string(signature.bytes) + " bytes";
     }

@@ -60,8 +60,7 @@ struct Signature {
     std::uint64_t what = 0;  // call, combination, root, and the bits of the form
     // Bytes of each member, or of each pair; for free_memory and free_plan, the number of the
     // allocation or plan; for free_pages, the first page; for set_home_pages also the number of pages,
-    // in the upper half; for bind_pages the first byte of the window times 1,024, and the number of
-    // bytes.
+    // in the upper half; for bind_pages see of_binding().
     std::uint64_t bytes = 0;
 
     Signature() noexcept = default;
@@ -75,6 +74,26 @@ struct Signature {
         : what(static_cast<std::uint64_t>(call) | std::uint64_t{combination.type} << 8 |
                std::uint64_t{combination.operation} << 16 | std::uint64_t{root} << 32),
           bytes(size) {}
+
+    // bind_pages: the first byte and the upper bits of the number of bytes in `bytes`, the lower ones as
+    // the root; what distinguishes locks as the combination.
+    [[nodiscard]] static Signature of_binding(std::uint64_t first,
+                                              std::uint64_t bytes,
+                                              std::uint64_t lock) noexcept {
+        const std::uint64_t mixed = lock ^ lock >> 16 ^ lock >> 32;
+        return {CollectiveCall::bind_pages,
+                bytes >> 32 << binding_first_bits | first,
+                static_cast<std::uint32_t>(bytes),
+                {static_cast<std::uint8_t>(mixed >> 6), static_cast<std::uint8_t>(mixed >> 14)}};
+    }
+
+    [[nodiscard]] std::uint64_t first_bound() const noexcept {
+        return bytes & ((std::uint64_t{1} << binding_first_bits) - 1);
+    }
+
+    [[nodiscard]] std::uint64_t bytes_bound() const noexcept {
+        return bytes >> binding_first_bits << 32 | root();
+    }
 
     [[nodiscard]] CollectiveCall call() const noexcept {
         return static_cast<CollectiveCall>(what & 0xff);
@@ -113,6 +132,7 @@ struct Signature {
     }
 
 private:
+    static constexpr std::uint32_t binding_first_bits = 44;
     static constexpr std::uint64_t non_blocking_bit = 1U << 24;
     static constexpr std::uint64_t timeout_bit = 1U << 25;
     static constexpr std::uint64_t form_bits = non_blocking_bit | timeout_bit;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random programs that guard bytes of shared pages by locks: two threads of each rank enter critical
-// sections on ranges of 4 to 992 bytes, some across pages, while they write other bytes of the same
-// pages in epochs that barriers end. A holder must see all bytes of the section before; in an epoch
-// without sections every rank reads them without a lock. Homes move, ranges are bound to other
-// locks, locks are held across barriers, pages are prefetched. Totals are exact. TEST_SEEDS sets how
-// many programs run; TEST_SEED alone repeats one.
+// sections on ranges of 4 bytes to 5 pages, those up to 992 bytes travel, while they write other bytes of
+// the same pages in epochs that barriers end. A holder must see all bytes of the section before; in an
+// epoch without sections every rank reads them without a lock. Homes move, ranges are bound to other
+// locks, locks are held across barriers, pages are prefetched, flushed early, fenced and evicted. Totals
+// are exact. TEST_SEEDS sets how many programs run; TEST_SEED alone repeats one.
 #include <algorithm>
 #include <barrier>
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t page = 4096;
 constexpr std::uint32_t threads = 2;
-constexpr std::uint64_t pages_max = 6;
+constexpr std::uint64_t pages_max = 12;
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
     const char* const text = std::getenv(name);
@@ -106,7 +106,9 @@ private:
         };
         const std::uint64_t count = random.between(1, 5);
         for (std::uint64_t i = 0; i < count; ++i) {
-            const std::uint64_t bytes = random.chance(50)   ? random.between(4, 40)
+            const std::uint64_t bytes = random.chance(40)
+                                            ? random.between(ACP_BIND_BYTES_MAX + 1, 5 * page)
+                                        : random.chance(50) ? random.between(4, 40)
                                         : random.chance(50) ? random.between(4, ACP_BIND_BYTES_MAX)
                                                             : 8;
             const std::uint64_t first =
@@ -192,7 +194,7 @@ private:
                 enter(sections.back(), random);
                 sections.pop_back();
             }
-            if (random.chance(1)) prefetch(random);
+            if (random.chance(2)) move_early(random);
         }
         for (const std::size_t guarded : sections) enter(guarded, random);
         for (std::size_t i = 0; i < guarded_.size(); ++i) {
@@ -249,9 +251,15 @@ private:
                 fail(where, guarded.first + i);
     }
 
-    void prefetch(Random& random) {
+    // Changes no value that a read returns.
+    void move_early(Random& random) {
         const std::uint64_t first = random.below(pages_ * page);
-        EXPECT_EQ(acp_prefetch_dsm(area_ + first, random.between(1, pages_ * page - first)), 0)
+        const std::uint64_t bytes = random.between(1, pages_ * page - first);
+        const std::uint64_t call = random.below(3);
+        EXPECT_EQ(call == 0   ? acp_prefetch_dsm(area_ + first, bytes)
+                  : call == 1 ? acp_flush_dsm(area_ + first, bytes)
+                              : acp_fence_dsm(area_ + first, bytes),
+                  0)
             << acp_error_message();
     }
 

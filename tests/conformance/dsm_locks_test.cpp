@@ -265,7 +265,9 @@ TEST_F(DsmLocksTest, each_wrong_call_is_refused_on_all_ranks_and_changes_nothing
     };
     int local = 0;
     refuses(lock, &local, 4, ACP_ERR_ARGUMENT);
-    refuses(lock, area_, ACP_BIND_BYTES_MAX + 1, ACP_ERR_LIMIT);
+    refuses(lock, area_, 2 * window, ACP_ERR_ARGUMENT);
+    refuses(lock, area_, ACP_BIND_ALL, ACP_ERR_ARGUMENT);
+    refuses(lock, nullptr, window, ACP_ERR_ARGUMENT);
     refuses({ACP_GA_NULL}, area_, 8, ACP_ERR_ADDRESS);
     refuses({lock.ga + 64}, area_, 8, ACP_ERR_STALE);
     bind(lock, area_, ACP_BIND_BYTES_MAX);

@@ -76,8 +76,11 @@ TEST(Signature, describes_the_call_of_the_program) {
               "acp_alloc_home_dsm of 8192 bytes by policy 2 with argument 3");
     EXPECT_EQ(describe({CollectiveCall::set_home_pages, std::uint64_t{5} << 32 | 7, 1}),
               "acp_set_home_dsm of 5 pages from shared page 7 on to rank 1");
-    EXPECT_EQ(describe({CollectiveCall::bind_pages, 4096 * 1024 + 24, 7}),
+    EXPECT_EQ(describe(Signature::of_binding(4096, 24, 7)),
               "acp_bind_dsm of 24 bytes from byte 4096 of the shared pages on");
+    EXPECT_EQ(describe(Signature::of_binding(std::uint64_t{1} << 43, std::uint64_t{1} << 43, 7)),
+              "acp_bind_dsm of 8796093022208 bytes from byte 8796093022208 of the shared pages on");
+    EXPECT_NE(Signature::of_binding(0, 8, 64).what, Signature::of_binding(0, 8, 128).what);
     EXPECT_EQ(describe({CollectiveCall::free_plan, 1}), "acp_free_plan of the team's 1st plan");
     EXPECT_EQ(describe({CollectiveCall::free_plan, 11}), "acp_free_plan of the team's 11th plan");
     EXPECT_EQ(describe({CollectiveCall::free_plan, 22}), "acp_free_plan of the team's 22nd plan");
