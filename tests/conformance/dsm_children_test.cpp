@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A child of fork() touches a shared page: it ends by SIGSEGV after a sentence on its standard error,
-// on one node and on several, and its parent's pages stay as they were.
+// on one node and on several, and its parent's pages stay as they were. A child that is made while a
+// thread of its parent flushes pages ends without one.
 #include <array>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/wait.h>
@@ -99,6 +102,29 @@ TEST_F(DsmChildTest, an_access_elsewhere_ends_the_child_without_that_sentence) {
     const EndOfChild end = end_of_child([] { raise(SIGSEGV); });
     EXPECT_TRUE(WIFSIGNALED(end.status)) << end.status;
     EXPECT_EQ(end.told, "");
+}
+
+// The child has the memory of the thread that flushes, and not the thread.
+TEST_F(DsmChildTest, a_child_made_beside_a_flush_ends_and_harms_no_flush) {
+    constexpr std::size_t words_of_page = page / 8;
+    auto* const words = static_cast<volatile std::uint64_t*>(acp_alloc_dsm(4 * page));
+    ASSERT_NE(words, nullptr) << acp_error_message();
+    const auto word = [words](std::size_t number, int rank) -> volatile std::uint64_t& {
+        return words[number * words_of_page + static_cast<std::size_t>(rank)];
+    };
+    for (std::uint64_t round = 1; round <= 20; ++round) {
+        for (std::size_t number = 0; number < 4; ++number) word(number, rank_) = round;
+        ASSERT_EQ(acp_flush_dsm(const_cast<std::uint64_t*>(words), 4 * page), 0)
+            << acp_error_message();
+        std::fflush(nullptr);  // the child would write it again
+        const EndOfChild end = end_of_child([] { std::exit(0); });
+        EXPECT_EQ(end.status, 0);
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+        for (int rank = 0; rank < procs_; ++rank)
+            for (std::size_t number = 0; number < 4; ++number)
+                ASSERT_EQ(word(number, rank), round) << "page " << number << " of rank " << rank;
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+    }
 }
 
 }  // namespace
