@@ -71,14 +71,24 @@ private:
 };
 
 struct EvictingRank final : WrittenPages {
-    EvictingRank(FakeNode& node_of_rank, pages::SlotNumber slot_of_rank, TrackerKind kind)
+    EvictingRank(FakeNode& node_of_rank,
+                 pages::SlotNumber slot_of_rank,
+                 TrackerKind kind,
+                 const BoundRanges& bound)
         : node(node_of_rank),
           slot(slot_of_rank),
+          parts(parts_of(node, slot, bound)),
           tracker(mapped, kind),
-          flusher(node.parts(slot), operations::difference_code()),
-          evictor(node.parts(slot), flusher, mapped),
-          fetcher(node.parts(slot), node.loss, &evictor) {
+          flusher(parts, operations::difference_code()),
+          evictor(parts, flusher, mapped),
+          fetcher(parts, node.loss, &evictor) {
         evictor.start(tracker);
+    }
+
+    static PageParts parts_of(FakeNode& node, pages::SlotNumber slot, const BoundRanges& bound) {
+        PageParts parts = node.parts(slot);
+        parts.bound = &bound;
+        return parts;
     }
 
     void add(PageRange pages) noexcept override { node.state.add_written(pages); }
@@ -107,6 +117,7 @@ struct EvictingRank final : WrittenPages {
 
     FakeNode& node;
     pages::SlotNumber slot;
+    PageParts parts;
     MappedPages<> mapped{pages_count};
     FakeTracker tracker;
     Flusher flusher;
@@ -131,7 +142,7 @@ struct EvictionScene {
             home_byte(page, 0) = static_cast<std::byte>(page + 1);
         node().state.set_copies_max(copies_max);
         for (pages::SlotNumber slot = 0; slot < 2; ++slot)
-            ranks.push_back(std::make_unique<EvictingRank>(node(), slot, kind));
+            ranks.push_back(std::make_unique<EvictingRank>(node(), slot, kind, bound));
     }
 
     [[nodiscard]] FakeNode& node() { return *nodes[1]; }
@@ -146,6 +157,7 @@ struct EvictionScene {
 
     [[nodiscard]] std::uint64_t copies() { return node().window.clock().count(); }
 
+    BoundRanges bound;
     FakeNodes nodes;
     std::vector<std::unique_ptr<EvictingRank>> ranks;
 };
@@ -213,6 +225,20 @@ TEST_P(PageEvictorTest, leaves_copies_that_another_rank_maps) {
         EXPECT_NE(other_.mapped.state(page), MappedState::absent) << page;
     }
     EXPECT_LE(scene_.copies(), copies_max);
+}
+
+// The home lacks these bytes.
+TEST_P(PageEvictorTest, leaves_copies_with_bytes_that_are_bound_to_a_lock) {
+    scene_.bound.bind(1, 3 * pages::page_bytes + 100, 8);
+    for (int round = 0; round < 3; ++round)
+        for (PageNumber page = 0; page < homes_there; ++page) scene_.expect_read(rank_, page);
+    EXPECT_GT(scene_.node().counters[0].evictions.pages, 0U);
+    EXPECT_EQ(scene_.node().window.page_words().read(3).state, PageState::valid);
+    scene_.bound.unbind(1);
+    for (int round = 0; round < 3; ++round)
+        for (PageNumber page = homes_there / 2; page < homes_there; ++page)
+            scene_.expect_read(rank_, page);
+    EXPECT_EQ(scene_.node().window.page_words().read(3).state, PageState::absent);
 }
 
 TEST_P(PageEvictorTest, goes_beyond_the_bound_for_copies_that_several_ranks_map) {

@@ -61,6 +61,23 @@ TEST_F(PageFenceTest, exchanges_the_bytes_of_two_writers_of_a_page) {
     EXPECT_EQ(nodes_[1]->state.to_flush(0), 0U);
 }
 
+TEST_F(PageFenceTest, leaves_bytes_that_are_bound_to_a_lock_as_they_are) {
+    BoundRanges bound;
+    bound.bind(1, 3 * pages::page_bytes + 100, 8);
+    PageParts parts = nodes_[1]->parts(0);
+    parts.bound = &bound;
+    Flusher flusher(parts, operations::difference_code());
+    PageFence both(parts, flusher);
+    nodes_[1]->fetch(3);
+    for (const std::size_t at : {99U, 100U, 107U, 108U}) byte(0, 3, at) = std::byte{5};
+    ASSERT_TRUE(both.synchronize({3, 1}).is_ok());
+    for (const std::size_t at : {99U, 108U}) EXPECT_EQ(byte(1, 3, at), std::byte{5}) << at;
+    for (const std::size_t at : {100U, 107U}) {
+        EXPECT_EQ(byte(1, 3, at), std::byte{0}) << at;
+        EXPECT_EQ(twin_byte(1, 3, at), std::byte{0}) << at;
+    }
+}
+
 TEST_F(PageFenceTest, brings_what_the_home_wrote) {
     nodes_[1]->fetch(3);
     byte(0, 3, 100) = std::byte{5};
