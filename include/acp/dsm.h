@@ -250,7 +250,8 @@ typedef struct {
     uint64_t bytes_evicted_sent; /* bytes of these differences; bytes_sent has them too */
     /* Of ACP_DSM_CHECK (acp_environment(7)): the same on all ranks, for those barriers that the caller has
      * passed. */
-    uint64_t races;           /* pages that two nodes wrote at the same bytes, without an order */
+    uint64_t races;           /* pages with bytes that two nodes wrote, or one wrote and one read
+                               * (ACP_DSM_CHECK=reads), without an order */
     uint64_t pages_unchecked; /* written pages for which the check had no room */
 } acp_stats_dsm_t;
 

@@ -24,7 +24,7 @@ enum class Cipher { automatic, aes_128_gcm, chacha20_poly1305 };    // ACP_CIPHE
 enum class CipherLibrary { automatic, libcrypto, ipsec_mb };        // ACP_CIPHER_LIBRARY
 enum class GatewayPlace { automatic, agent };                       // ACP_GATEWAY=auto|agent
 enum class PageFaultWay { automatic, none, async, sync, protect };  // ACP_DSM_FAULTS=auto|none|...
-enum class PageCheck { off, count, stop };                          // ACP_DSM_CHECK=off|count|stop
+enum class PageCheck { off, count, stop, reads };                   // ACP_DSM_CHECK=off|count|...
 
 // UDP ports first .. last; first 0: the kernel chooses any.
 struct PortRange {

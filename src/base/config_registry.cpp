@@ -47,8 +47,10 @@ constexpr std::array<Word<PageFaultWay>, 5> page_fault_words{{{"auto", PageFault
                                                               {"async", PageFaultWay::async},
                                                               {"sync", PageFaultWay::sync},
                                                               {"protect", PageFaultWay::protect}}};
-constexpr std::array<Word<PageCheck>, 3> page_check_words{
-    {{"off", PageCheck::off}, {"count", PageCheck::count}, {"stop", PageCheck::stop}}};
+constexpr std::array<Word<PageCheck>, 4> page_check_words{{{"off", PageCheck::off},
+                                                           {"count", PageCheck::count},
+                                                           {"stop", PageCheck::stop},
+                                                           {"reads", PageCheck::reads}}};
 constexpr std::array<Word<MailboxKind>, 3> mailbox_words{
     {{"mpsc", MailboxKind::mpsc}, {"pairs", MailboxKind::pairs}, {"bitmap", MailboxKind::bitmap}}};
 // For a value with several words, the first one is shown.
@@ -281,7 +283,7 @@ const std::vector<Variable>& variables() {
          "copies of other nodes' shared pages that a node keeps; 0: no bound",
          parse_bytes<&Config::page_cache_bytes, page_cache_bytes_limit>,
          show_bytes<&Config::page_cache_bytes>},
-        {"ACP_DSM_CHECK", "off|count|stop",
+        {"ACP_DSM_CHECK", "off|count|stop|reads",
          "report bytes of shared pages that two nodes wrote without an order",
          parse_choice<&Config::page_check, page_check_words>,
          show_choice<&Config::page_check, page_check_words>},

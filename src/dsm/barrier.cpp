@@ -221,6 +221,7 @@ Status PageBarrier::follow_fates() {
         if (outcome.is_ok()) outcome = followed;
     });
     if (!has_all) outcome = follow_words();
+    if (own_.unmaps_all && outcome.is_ok()) outcome = unmap({0, parts_.window.page_count()});
     return outcome.status();
 }
 

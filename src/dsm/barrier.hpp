@@ -62,6 +62,7 @@ public:
         MappedPages<>& mapped;
         PageUpdates& updates;
         LentPages& lent;
+        bool unmaps_all = false;  // the next touch of each page is a fault
     };
 
     //   flusher  outlives this

@@ -26,8 +26,9 @@ constexpr std::uint32_t bit_of(std::uint64_t i) noexcept {
 
 }  // namespace
 
-base::Status FaultService::start(Tracker& tracker) {
+base::Status FaultService::start(Tracker& tracker, TouchedBytes* touches) {
     tracker_ = &tracker;
+    touches_ = touches;
     streams_.emplace(mapped_, unit_pages());
     auto range =
         os::FaultRange::create(memory_.begin, memory_.pages * pages::page_bytes, repair, this);
@@ -44,6 +45,8 @@ bool FaultService::repair(void* self, const os::MemoryFault& fault) noexcept {
         report_touch_by_child(service.memory_, fault.address);
         return false;
     }
+    if (service.touches_ != nullptr)
+        service.touches_->note(static_cast<std::uint64_t>(fault.address - service.memory_.begin));
     const std::uint64_t begin = os::now_ns();
     const os::PageOutcome outcome = service.repair_page(page, fault.access);
     // relaxed, as the other counters: no data hangs on them

@@ -34,6 +34,7 @@
 #include "dsm/page_counters.hpp"
 #include "dsm/page_source.hpp"
 #include "dsm/page_streams.hpp"
+#include "dsm/touched_bytes.hpp"
 #include "dsm/tracker.hpp"
 #include "os/fault_handler.hpp"
 
@@ -50,8 +51,9 @@ public:
 
     // Begins to repair faults in the memory, of which the tracker says how. Before another thread
     // touches the memory; the service ends before the tracker.
+    //   touches  gets the bytes whose touch is a fault; nullptr: they are not needed. Outlives the service
     // Errors: as os::FaultRange::create.
-    base::Status start(Tracker& tracker);
+    base::Status start(Tracker& tracker, TouchedBytes* touches = nullptr);
 
     // Maps the pages of a range that are absent here and whose bytes the node has. Where the tracker
     // maps whole blocks, it fetches and maps the rest of each block, as a fault does. By any thread,
@@ -95,6 +97,7 @@ private:
     PageSource& source_;
     Tracker* tracker_ = nullptr;  // set before the range exists
     PageFaultCounters& counters_;
+    TouchedBytes* touches_ = nullptr;
     std::optional<PageStreams> streams_;  // set with the tracker
     os::FaultRange range_;
 };

@@ -47,7 +47,7 @@ gma::Handle GmaHomeLink::apply_checked(pages::PageNumber page,
 operations::CheckedPages GmaHomeLink::checked_pages(pages::PageNumber first,
                                                     pages::NodeNumber home) const noexcept {
     const std::uint64_t pages = window_.page_count();
-    return {window_.address_of(0, home), pages, masks_, pages, first, home, window_.node()};
+    return {window_.address_of(0, home), pages, masks_, entries_, first, home, window_.node()};
 }
 
 // Returns a value of pages::PageWriter::rank_next.
@@ -66,6 +66,17 @@ gma::Handle GmaHomeLink::end_writes(PageRange pages, pages::NodeNumber home) {
     call.process = process_of(gma_, input.pages.block);
     call.operation = local::operation_number<operations::EndWrites>;
     call.arguments = data::wire_of(input);
+    return gma_.issue_invoke(call, gma::handle_null);
+}
+
+gma::Handle GmaHomeLink::note_touches(std::span<const operations::TouchedByte> touches,
+                                      pages::NodeNumber home) {
+    const operations::CheckedPatch input{checked_pages(0, home), gma_.space().rank() + 1, 0};
+    gma::Invocation call;
+    call.process = process_of(gma_, input.pages.block);
+    call.operation = local::operation_number<operations::NoteTouches>;
+    call.arguments = data::wire_of(input);
+    call.tail[0] = std::as_bytes(touches);
     return gma_.issue_invoke(call, gma::handle_null);
 }
 

@@ -54,6 +54,12 @@ public:
     //   pages  operations::end_pages_max at most
     virtual gma::Handle end_writes(PageRange pages, pages::NodeNumber home) = 0;
 
+    // Begins to say at the home which bytes of its pages this rank has touched, where the job
+    // checks its writes.
+    //   touches  1 .. operations::touches_max; the caller's again at once
+    virtual gma::Handle note_touches(std::span<const operations::TouchedByte> touches,
+                                     pages::NodeNumber home) = 0;
+
     // Returns when the request has ended. Waits for no other command of the process.
     // Errors: peer (the home's node is lost), and those of the request.
     virtual base::Status wait(gma::Handle request) = 0;
@@ -62,10 +68,14 @@ public:
 class GmaHomeLink final : public HomeLink {
 public:
     //   gma, window  outlive this
-    //   masks        the offset of pages::WriterMasks in each node's block, with an entry for each
-    //                page; 0: the writes are not checked
-    GmaHomeLink(gma::Gma& gma, const Window& window, std::uint64_t masks) noexcept
-        : gma_(gma), window_(window), masks_(masks) {}
+    //   masks        the offset of pages::WriterMasks in each node's block; 0: the writes are not
+    //                checked
+    //   entries      the size of their pool
+    GmaHomeLink(gma::Gma& gma,
+                const Window& window,
+                std::uint64_t masks,
+                std::uint64_t entries) noexcept
+        : gma_(gma), window_(window), masks_(masks), entries_(entries) {}
 
     [[nodiscard]] std::size_t patch_bytes_max() const noexcept override {
         return masks_ == 0 ? operations::page_patch_bytes_max : operations::checked_patch_bytes_max;
@@ -82,6 +92,8 @@ public:
                          pages::PageNumber page,
                          pages::NodeNumber home) override;
     gma::Handle end_writes(PageRange pages, pages::NodeNumber home) override;
+    gma::Handle note_touches(std::span<const operations::TouchedByte> touches,
+                             pages::NodeNumber home) override;
     base::Status wait(gma::Handle request) override;
 
 private:
@@ -95,6 +107,7 @@ private:
     gma::Gma& gma_;
     const Window& window_;
     std::uint64_t masks_;
+    std::uint64_t entries_;
 };
 
 }  // namespace acp::dsm

@@ -67,6 +67,7 @@ Status PageFence::Merger::take(std::span<const pages::PageNumber> pages) {
 // Includes pages of which this node has dropped its copy.
 Status PageFence::end_writes(PageRange pages) {
     if (parts_.races == nullptr) return {};
+    parts_.races->fences().fetch_add(1, std::memory_order_relaxed);
     parts_.races->end_own_writes(pages);
     const pages::HomeTable<> homes = parts_.window.homes();
     Status first;

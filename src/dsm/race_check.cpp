@@ -12,13 +12,20 @@ namespace acp::dsm {
 using pages::NodeNumber;
 using pages::PageNumber;
 
-RaceCheck::RaceCheck(const Window& window, std::byte* memory, BlockFile file)
+RaceCheck::RaceCheck(const Window& window, std::byte* memory, BlockFile file, base::PageCheck check)
     : window_(window),
       memory_(memory),
+      bytes_(bytes(window.page_count(), check)),
       file_(file),
       masks_(reinterpret_cast<pages::WriterMasks<>::Word*>(memory + log_bytes),
              window.page_count(),
-             window.page_count()) {}
+             entries(window.page_count(), check)) {}
+
+void RaceCheck::add_touch(PageNumber page, std::uint32_t byte, std::uint32_t rank) const noexcept {
+    pages::WrittenBytes bytes;
+    bytes.add(byte);
+    (void)masks_.add(page, {window_.node(), rank + 1, true}, bytes);
+}
 
 void RaceCheck::end_own_writes(PageRange pages) const noexcept {
     const pages::HomeTable<> homes = window_.homes();
@@ -42,7 +49,7 @@ void RaceCheck::find_in(PageNumber page) {
     writers_.push_back({{home, pages::PageWriter::unknown}, checked(page).own_writes()});
     masks_.for_each_writer(page,
                            [&](const pages::PageWriter& writer, const pages::WrittenBytes& bytes) {
-                               if (writer.node == home) {
+                               if (writer.node == home && !writer.has_touched) {
                                    writers_.front().bytes.add(bytes);
                                } else {
                                    writers_.push_back({writer, bytes});
@@ -52,7 +59,19 @@ void RaceCheck::find_in(PageNumber page) {
         for (auto other = std::next(one); other != writers_.end(); ++other) add(page, *one, *other);
 }
 
+// Whether a node has written some of the bytes: then the race of the two writes is reported alone.
+bool RaceCheck::has_written(NodeNumber node, const pages::WrittenBytes& bytes) const noexcept {
+    return std::any_of(writers_.begin(), writers_.end(), [&](const Writer& its) {
+        return its.writer.node == node && !its.writer.has_touched &&
+               !(its.bytes & bytes).is_empty();
+    });
+}
+
 void RaceCheck::add(PageNumber page, const Writer& one, const Writer& other) {
+    if (one.writer.node == other.writer.node) return;
+    if (one.writer.has_touched && other.writer.has_touched) return;
+    if (one.writer.has_touched && has_written(one.writer.node, other.bytes)) return;
+    if (other.writer.has_touched && has_written(other.writer.node, one.bytes)) return;
     const pages::WrittenBytes both = one.bytes & other.bytes;
     if (both.is_empty()) return;
     ++found_.races;
@@ -66,7 +85,11 @@ void RaceCheck::add(PageNumber page, const Writer& one, const Writer& other) {
                                   both.count(),
                                   window_.node(),
                                   {low.writer.node, high.writer.node},
-                                  {low.writer.rank_next, high.writer.rank_next}};
+                                  {low.writer.rank_next, high.writer.rank_next},
+                                  low.writer.has_touched    ? 1U
+                                  : high.writer.has_touched ? 2U
+                                                            : 0U,
+                                  0};
 }
 
 // Pages that no process has touched are holes of the file, and stay so.

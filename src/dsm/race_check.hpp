@@ -19,11 +19,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/config.hpp"
 #include "dsm/window.hpp"
 
 #include "pages/checked_page.hpp"
@@ -32,7 +34,7 @@
 
 namespace acp::dsm {
 
-// Bytes of a page that two nodes wrote.
+// Bytes of a page that two nodes wrote, or that one wrote and the other touched.
 struct PageRace {
     std::uint64_t page = 0;
     std::uint32_t first = 0;  // the first run of these bytes
@@ -41,6 +43,8 @@ struct PageRace {
     pages::NodeNumber home = 0;
     std::array<pages::NodeNumber, 2> nodes{};
     std::array<std::uint32_t, 2> ranks_next{};  // pages::PageWriter::rank_next
+    std::uint32_t touched = 0;  // 1 + the place in `nodes` of the one that touched; 0: both wrote
+    std::uint32_t reserved = 0;
 };
 
 // The races of a barrier.
@@ -62,9 +66,17 @@ struct BlockFile {
 class RaceCheck {
 public:
     // The memory of a node, whole pages.
-    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t pages) noexcept {
-        const std::uint64_t all = log_bytes + pages::WriterMasks<>::bytes(pages, pages);
+    [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t pages,
+                                                       base::PageCheck check) noexcept {
+        const std::uint64_t all =
+            log_bytes + pages::WriterMasks<>::bytes(pages, entries(pages, check));
         return (all + pages::page_bytes - 1) / pages::page_bytes * pages::page_bytes;
+    }
+
+    // The size of the pool of the masks.
+    [[nodiscard]] static constexpr std::uint64_t entries(std::uint64_t pages,
+                                                         base::PageCheck check) noexcept {
+        return check == base::PageCheck::reads ? 4 * pages : pages;
     }
 
     // Where the masks lie in it.
@@ -72,7 +84,18 @@ public:
 
     //   window  outlives this
     //   memory  zero at first
-    RaceCheck(const Window& window, std::byte* memory, BlockFile file);
+    RaceCheck(const Window& window, std::byte* memory, BlockFile file, base::PageCheck check);
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+    // The number of fences of this node, in its memory.
+    [[nodiscard]] std::atomic<std::uint64_t>& fences() const noexcept {
+        return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + log_bytes -
+                                                              sizeof(std::uint64_t));
+    }
+
+    // A rank of this node has touched a byte of a page homed here.
+    void add_touch(pages::PageNumber page, std::uint32_t byte, std::uint32_t rank) const noexcept;
 
     // A rank of this node has fenced pages: ends the writes of this node to those homed here.
     void end_own_writes(PageRange pages) const noexcept;
@@ -109,15 +132,18 @@ private:
 
     void find_in(pages::PageNumber page);
     void add(pages::PageNumber page, const Writer& one, const Writer& other);
+    [[nodiscard]] bool has_written(pages::NodeNumber node,
+                                   const pages::WrittenBytes& bytes) const noexcept;
 
     const Window& window_;
     std::byte* memory_;
+    std::uint64_t bytes_;  // the size of the memory
     BlockFile file_;
     pages::WriterMasks<> masks_;
     RaceLog found_;
     std::vector<Writer> writers_;  // the writers of one page; its memory stays
 };
 
-static_assert(sizeof(RaceLog) <= RaceCheck::log_bytes);
+static_assert(sizeof(RaceLog) <= RaceCheck::log_bytes - sizeof(std::uint64_t));
 
 }  // namespace acp::dsm

@@ -61,9 +61,17 @@ std::string RaceReport::sentence_of(const PageRace& race) const {
         place = "from byte " + std::to_string(begin - allocation) +
                 " on of the allocation at address " + hex(allocation);
     }
-    return "two nodes have written the same " + base::in_bytes(race.bytes) + " of shared " +
-           pages::pages_named(race.page, 1) + " without a barrier or a fence between: " + where +
-           more + ", " + place + ", " + writer_of(race, 0) + " and " + writer_of(race, 1);
+    const std::string what = race.touched == 0
+                                 ? "two nodes have written the same " + base::in_bytes(race.bytes)
+                                 : "node " + std::to_string(race.nodes[race.touched - 1]) +
+                                       " has read or written " + base::in_bytes(race.bytes);
+    const std::string other =
+        race.touched == 0
+            ? ""
+            : " that node " + std::to_string(race.nodes[2 - race.touched]) + " has written";
+    return what + " of shared " + pages::pages_named(race.page, 1) + other +
+           " without a barrier or a fence between: " + where + more + ", " + place + ", " +
+           writer_of(race, 0) + " and " + writer_of(race, 1);
 }
 
 std::string RaceReport::summary_of(const RaceLog& log) const {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "dsm/race_report.hpp"
 #include "team/collectives.hpp"
@@ -66,6 +68,28 @@ bool RaceWatch::meet(team::Team& team, NodeState<> state, RaceCounts& counts, St
         status = Status::worded(Code::state, [&] { return report.summary_of(log); });
     if (team.members().own() == 0) report.print(log, stops);
     return true;
+}
+
+Status RaceWatch::send_touches(HomeLink& link, std::uint32_t rank) {
+    if (touches_ == nullptr) return {};
+    std::vector<std::vector<operations::TouchedByte>> of_node(window_.nodes());
+    Status first;
+    const auto send = [&](pages::NodeNumber home) {
+        if (of_node[home].empty()) return;
+        Status status = link.wait(link.note_touches(of_node[home], home));
+        if (first.is_ok()) first = std::move(status);
+        of_node[home].clear();
+    };
+    const pages::HomeTable<> homes = window_.homes();
+    touches_->take([&](pages::PageNumber page, std::uint32_t byte) {
+        const pages::NodeNumber home = homes.home(page);
+        if (home == window_.node()) check_.add_touch(page, byte, rank);
+        if (home == pages::no_node || home == window_.node()) return;
+        of_node[home].push_back({static_cast<std::uint32_t>(page), byte});
+        if (of_node[home].size() == operations::touches_max) send(home);
+    });
+    for (pages::NodeNumber home = 0; home < window_.nodes(); ++home) send(home);
+    return first;
 }
 
 }  // namespace acp::dsm

@@ -6,13 +6,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/config.hpp"
 #include "base/status.hpp"
+#include "dsm/home_link.hpp"
+#include "dsm/lone_pages.hpp"
 #include "dsm/node_state.hpp"
 #include "dsm/page_counters.hpp"
+#include "dsm/page_source.hpp"
 #include "dsm/race_check.hpp"
+#include "dsm/touched_bytes.hpp"
 #include "dsm/window.hpp"
 #include "node/segment.hpp"
 #include "team/team.hpp"
@@ -46,13 +52,34 @@ public:
 
     [[nodiscard]] RaceCheck& check() noexcept { return check_; }
 
+    // nullptr: the job does not check touches.
+    [[nodiscard]] TouchedBytes* touches() const noexcept { return touches_.get(); }
+
+    // The source of pages for faults: `source`, or one by which the first touch of each page is a fault.
+    //   source  outlives this
+    [[nodiscard]] PageSource& source_for_faults(PageSource& source) {
+        if (touches_ == nullptr) return source;
+        lone_.emplace(source);
+        return *lone_;
+    }
+
+    // Sends the touches of this rank to the homes. Before it arrives at a barrier.
+    //   rank  this one
+    // Errors: those of the requests.
+    base::Status send_touches(HomeLink& link, std::uint32_t rank);
+
 private:
     RaceWatch(const Window& window, const RaceWatchPlan& plan, std::byte* memory, BlockFile file)
-        : window_(window), plan_(plan), check_(window, memory, file) {}
+        : window_(window), plan_(plan), check_(window, memory, file, plan.check) {
+        if (plan.check == base::PageCheck::reads)
+            touches_ = std::make_unique<TouchedBytes>(window.page_count(), check_.fences());
+    }
 
     const Window& window_;
     RaceWatchPlan plan_;
     RaceCheck check_;
+    std::unique_ptr<TouchedBytes> touches_;
+    std::optional<LonePages> lone_;
 };
 
 }  // namespace acp::dsm

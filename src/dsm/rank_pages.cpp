@@ -200,19 +200,25 @@ RankPages::RankPages(gma::Gma& gma,
       peers_(gma),
       races_(RaceWatch::start(
           memory.window(), gma.space().segment(), check, check_memory_of(memory.window()))),
-      link_(gma, memory.window(), masks_of(memory.window(), check.check)),
+      link_(gma,
+            memory.window(),
+            masks_of(memory.window(), check.check),
+            RaceCheck::entries(memory.window().page_count(), check.check)),
       flusher_(parts(), operations::difference_code()),
       evictor_(parts(), flusher_, mapped_),
       fetcher_(parts(), *this, &evictor_),
       fence_(parts(), flusher_),
       early_(flusher_),
       locked_{{gma, parts(), fetcher_}, {parts(), flusher_, fence_, lent_}},
-      service_(tracked_memory(memory.window()), mapped_, fetcher_, counters_.faults) {}
+      service_(tracked_memory(memory.window()),
+               mapped_,
+               races_ == nullptr ? fetcher_ : races_->source_for_faults(fetcher_),
+               counters_.faults) {}
 
 PageParts RankPages::parts() noexcept {
     const Window& window = memory_.window();
     std::byte* const journals =
-        check_memory_of(window) + (races_ == nullptr ? 0 : RaceCheck::bytes(window.page_count()));
+        check_memory_of(window) + (races_ == nullptr ? 0 : races_->check().bytes());
     return {link_,
             peers_,
             window,
@@ -236,8 +242,17 @@ Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
     made->tracker_ = std::move(tracker).value();
     made->evictor_.start(*made->tracker_);
     made->locked_.long_ranges.start(*made->tracker_);
-    if (Status status = made->service_.start(*made->tracker_); !status.is_ok()) return status;
-    const PageBarrier::RankMapping own{*made->tracker_, made->mapped_, made->updates_, made->lent_};
+    const bool has_touches = made->touches() != nullptr;
+    if (has_touches && made->tracker_->maps_whole_blocks()) {
+        return Status(
+            Code::unsupported,
+            "ACP_DSM_CHECK=reads needs a fault for each page, which ACP_DSM_FAULTS=protect "
+            "has not: it maps blocks of 64 KiB");
+    }
+    if (Status status = made->service_.start(*made->tracker_, made->touches()); !status.is_ok())
+        return status;
+    const PageBarrier::RankMapping own{*made->tracker_, made->mapped_, made->updates_, made->lent_,
+                                       has_touches};
     made->barrier_ = std::make_unique<PageBarrier>(made->parts(), own, made->flusher_);
     return made;
 }
@@ -253,7 +268,15 @@ bool RankPages::synchronize(team::Team& team, Status& status) {
     return is_whole;
 }
 
+TouchedBytes* RankPages::touches() const noexcept {
+    return races_ == nullptr ? nullptr : races_->touches();
+}
+
 bool RankPages::meet(team::Team& team, Status& status) {
+    if (races_ != nullptr) {
+        // Its failure is that of a home, which the barrier reports.
+        (void)races_->send_touches(link_, gma_.space().rank());
+    }
     if (!barrier_->synchronize(team, status)) return false;
     const bool has_settled = node_.outcome() == Code::ok;
     // Alike on all ranks, also on one whose own part of the barrier has failed.

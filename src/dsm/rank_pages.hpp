@@ -54,7 +54,7 @@ public:
         std::uint64_t pages, base::PageCheck check = base::PageCheck::off) noexcept {
         const std::uint64_t bytes = NodeState<>::bytes(pages) + NodeLocks<>::bytes(pages);
         return (bytes + pages::page_bytes - 1) / pages::page_bytes * pages::page_bytes +
-               (check == base::PageCheck::off ? 0 : RaceCheck::bytes(pages));
+               (check == base::PageCheck::off ? 0 : RaceCheck::bytes(pages, check));
     }
 
     static constexpr std::uint64_t rank_bytes = PageJournal::bytes;
@@ -164,6 +164,7 @@ private:
     // The caller saves the bytes of held locks before, and restores them afterwards.
     bool move_held(team::Team& team, PageRange pages, pages::NodeNumber node, base::Status& status);
 
+    [[nodiscard]] TouchedBytes* touches() const noexcept;
     base::Status prefetch_in_bound(PageRange pages);
     void end(const base::Status& failure) noexcept override;
     [[nodiscard]] PageParts parts() noexcept;

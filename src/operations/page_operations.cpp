@@ -158,4 +158,35 @@ std::string EndWrites::places_of(const Input& input) {
     return place_of(input.pages, input.count);
 }
 
+Code NoteTouches::check(const Call& call, const local::OwnerShape& shape) noexcept {
+    if (shape.heap_bytes == 0) return Code::unsupported;
+    const local::TailOf<TouchedByte> touches(call.tail);
+    if (!touches.is_sound(1, touches_max) || !are_sound(call->pages, 1, shape))
+        return Code::argument;
+    for (std::size_t i = 0; i < touches.size(); ++i) {
+        const bool is_in =
+            touches[i].page < call->pages.pages && touches[i].byte < pages::page_bytes;
+        if (!is_in) return Code::argument;
+    }
+    return Code::ok;
+}
+
+Code NoteTouches::run(Owner& owner, const Call& call, Reply& /*reply*/) noexcept {
+    const CheckedPages& at = call->pages;
+    Masks::Word* const words = find_masks(owner, at);
+    if (words == nullptr) return Code::address;
+    const Masks masks(words, at.pages, at.entries);
+    const local::TailOf<TouchedByte> touches(call.tail);
+    for (std::size_t i = 0; i < touches.size(); ++i) {
+        pages::WrittenBytes bytes;
+        bytes.add(touches[i].byte);
+        (void)masks.add(touches[i].page, {at.node, call->rank_next, true}, bytes);
+    }
+    return Code::ok;
+}
+
+std::string NoteTouches::places_of(const Input& input) {
+    return "they lie in the block at global address " + base::hex(input.pages.block);
+}
+
 }  // namespace acp::operations

@@ -124,7 +124,29 @@ struct EndWrites : local::OperationTypes<allocator::OwnedHeap, PagesToEnd, local
     static std::string places_of(const Input& input);
 };
 
+// A byte of a page that a rank has touched.
+struct TouchedByte {
+    std::uint32_t page = 0;
+    std::uint32_t byte = 0;
+};
+
+// The most of them in an operation.
+inline constexpr std::uint32_t touches_max = 64;
+
+// A rank has touched the bytes of the tail, TouchedBytes, since the last barrier: CheckedPages::page is
+// not used. Codes: argument, address (as above).
+struct NoteTouches : local::OperationTypes<allocator::OwnedHeap,
+                                           CheckedPatch,
+                                           local::Nothing,
+                                           touches_max * sizeof(TouchedByte)> {
+    static constexpr local::OperationName name{"dsm.note_touches",
+                                               "reporting touches of shared pages"};
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
 inline constexpr const auto& page_operations =
-    local::rows_of<ApplyDifference, MarkSharer, ApplyChecked, EndWrites>;
+    local::rows_of<ApplyDifference, MarkSharer, ApplyChecked, EndWrites, NoteTouches>;
 
 }  // namespace acp::operations

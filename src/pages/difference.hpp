@@ -136,6 +136,11 @@ public:
     // Adds the bytes of another set.
     void add(const WrittenBytes& other) noexcept;
 
+    //   byte  of the page
+    void add(std::uint32_t byte) noexcept {
+        lines_[byte / line_bytes] |= std::uint64_t{1} << byte % line_bytes;
+    }
+
     [[nodiscard]] bool is_empty() const noexcept;
 
     [[nodiscard]] std::uint32_t count() const noexcept;

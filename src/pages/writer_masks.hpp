@@ -2,7 +2,7 @@
 // Which bytes of pages each node has written since the last barrier, as the home of the pages keeps
 // them to find bytes that two nodes wrote: a chain of entries for each page, an entry for each node
 // that has sent writes of the page. The entries come from a pool; where it is used up, the page is
-// marked as unchecked. In memory that the processes of the home's node share; offsets only.
+// marked as unchecked. Bytes that a node has touched are kept in entries of their own, in the same way. In memory that the processes of the home's node share; offsets only.
 //
 // Any thread of any process calls add() and end(); for a page and a node one thread at a time, for a
 // node sends one difference of a page after the other. clear() and the visits while no other
@@ -29,13 +29,14 @@
 
 namespace acp::pages {
 
-// A node that writes a page, and its rank that does so.
+// A node that writes or touches a page, and its rank that does so.
 struct PageWriter {
     static constexpr std::uint32_t unknown = 0;  // no rank has the page mapped, or it was not asked
     static constexpr std::uint32_t several = ~std::uint32_t{0};
 
     NodeNumber node = 0;
     std::uint32_t rank_next = unknown;  // the rank that alone has the page mapped, + 1
+    bool has_touched = false;           // the bytes were touched: read or written
 };
 
 template <template <class> class Atomic = std::atomic>
@@ -68,7 +69,7 @@ public:
         std::uint64_t seen = heads_[page].load(std::memory_order_acquire);
         for (;;) {
             std::uint64_t length = 0;
-            const std::uint64_t found = find(seen, writer.node, length);
+            const std::uint64_t found = find(seen, key_of(writer), length);
             if (found != 0) {
                 merge(found, writer, bytes);
                 return true;
@@ -91,7 +92,7 @@ public:
     void end(PageNumber page, NodeNumber node) const noexcept {
         std::uint64_t length = 0;
         const std::uint64_t found =
-            find(heads_[page].load(std::memory_order_acquire), node, length);
+            find(heads_[page].load(std::memory_order_acquire), key_of({node}), length);
         if (found == 0) return;
         for (std::size_t line = 0; line < page_lines; ++line)
             mask_of(found, line).store(0, std::memory_order_relaxed);
@@ -117,7 +118,8 @@ public:
             WrittenBytes bytes;
             for (std::size_t line = 0; line < page_lines; ++line)
                 bytes.set_line(line, mask_of(entry, line).load(std::memory_order_relaxed));
-            visit(PageWriter{node_of(entry), rank_of(entry)}, bytes);
+            const std::uint32_t key = entry_key(entry);
+            visit(PageWriter{key & ~touched_bit, rank_of(entry), (key & touched_bit) != 0}, bytes);
             entry = next_of(entry);
         }
     }
@@ -148,6 +150,7 @@ private:
     static constexpr std::uint64_t entry_words = 2 + page_lines;
     static constexpr std::uint64_t index_bits = (std::uint64_t{1} << 32) - 1;
     static constexpr std::uint64_t unchecked_bit = std::uint64_t{1} << 63;
+    static constexpr std::uint32_t touched_bit = std::uint32_t{1} << 31;
 
     // An entry is named by its index + 1.
     [[nodiscard]] Word& word_of(std::uint64_t entry, std::uint64_t word) const noexcept {
@@ -162,8 +165,13 @@ private:
         return word_of(entry, 0).load(std::memory_order_relaxed) & index_bits;
     }
 
-    [[nodiscard]] NodeNumber node_of(std::uint64_t entry) const noexcept {
-        return static_cast<NodeNumber>(word_of(entry, 0).load(std::memory_order_relaxed) >> 32);
+    // The node, and the bit.
+    [[nodiscard]] static constexpr std::uint32_t key_of(const PageWriter& writer) noexcept {
+        return writer.node | (writer.has_touched ? touched_bit : 0);
+    }
+
+    [[nodiscard]] std::uint32_t entry_key(std::uint64_t entry) const noexcept {
+        return static_cast<std::uint32_t>(word_of(entry, 0).load(std::memory_order_relaxed) >> 32);
     }
 
     [[nodiscard]] PageNumber page_of(std::uint64_t entry) const noexcept {
@@ -184,14 +192,14 @@ private:
     }
 
     // The entry of a node in the chain of a head, or 0.
-    //   length  gets the number of entries that are not the node's
+    //   length  gets the number of other entries
     [[nodiscard]] std::uint64_t find(std::uint64_t head,
-                                     NodeNumber node,
+                                     std::uint32_t key,
                                      std::uint64_t& length) const noexcept {
         length = 0;
         for (std::uint64_t entry = head & index_bits; is_entry(entry) && length < writers_max;
              entry = next_of(entry)) {
-            if (node_of(entry) == node) return entry;
+            if (entry_key(entry) == key) return entry;
             ++length;
         }
         return 0;
@@ -209,7 +217,8 @@ private:
               PageNumber page,
               const PageWriter& writer,
               const WrittenBytes& bytes) const noexcept {
-        word_of(entry, 0).store(next | std::uint64_t{writer.node} << 32, std::memory_order_relaxed);
+        word_of(entry, 0).store(next | std::uint64_t{key_of(writer)} << 32,
+                                std::memory_order_relaxed);
         word_of(entry, 1).store(page | std::uint64_t{writer.rank_next} << 32,
                                 std::memory_order_relaxed);
         for (std::size_t line = 0; line < page_lines; ++line)

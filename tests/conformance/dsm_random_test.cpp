@@ -228,6 +228,9 @@ TEST_F(DsmRandomTest, each_read_of_a_program_without_data_races_sees_the_bytes_o
         ASSERT_NO_FATAL_FAILURE(run_program(seed));
         ASSERT_FALSE(HasFailure());
     }
+    acp_stats_dsm_t stats;
+    EXPECT_EQ(acp_query_stats_dsm(&stats, sizeof stats), 0) << acp_error_message();
+    EXPECT_EQ(stats.races, 0U) << "with ACP_DSM_CHECK";
     EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
 }
 

@@ -86,6 +86,9 @@ public:
                       pages::NodeNumber home,
                       std::span<const std::byte> difference) override;
     gma::Handle end_writes(PageRange pages, pages::NodeNumber home) override;
+
+    gma::Handle note_touches(std::span<const operations::TouchedByte> touches,
+                             pages::NodeNumber home) override;
     gma::Handle mark(PageRange pages,
                      pages::NodeNumber home,
                      operations::MarkedPages& answer) override;
@@ -208,9 +211,10 @@ public:
 
     // The node checks its writes from now on.
     void check_writes() {
-        check_memory_.resize(RaceCheck::bytes(window.page_count()) / pages::page_bytes);
-        races =
-            std::make_unique<RaceCheck>(window, check_memory_.data()->bytes.data(), BlockFile());
+        check_memory_.resize(RaceCheck::bytes(window.page_count(), base::PageCheck::count) /
+                             pages::page_bytes);
+        races = std::make_unique<RaceCheck>(window, check_memory_.data()->bytes.data(), BlockFile(),
+                                            base::PageCheck::count);
     }
 
     [[nodiscard]] pages::WriterMasks<> masks() const {
@@ -335,6 +339,18 @@ inline gma::Handle FakeLink::end_writes(PageRange pages, pages::NodeNumber home)
     return add(home, [this, pages, home] {
         for (std::uint64_t i = 0; i < pages.count; ++i)
             nodes_[home]->masks().end(pages.first + i, node_);
+    });
+}
+
+inline gma::Handle FakeLink::note_touches(std::span<const operations::TouchedByte> touches,
+                                          pages::NodeNumber home) {
+    const std::vector<operations::TouchedByte> all(touches.begin(), touches.end());
+    return add(home, [this, all, home] {
+        for (const operations::TouchedByte& touch : all) {
+            pages::WrittenBytes bytes;
+            bytes.add(touch.byte);
+            (void)nodes_[home]->masks().add(touch.page, {node_, 10 * node_ + 1, true}, bytes);
+        }
     });
 }
 

@@ -94,6 +94,36 @@ TEST_F(RaceCheckTest, finds_the_writes_of_the_home_before_and_behind_those_of_ot
     EXPECT_EQ(meet().races, 0U) << "the home wrote it before the barrier";
 }
 
+TEST_F(RaceCheckTest, finds_a_touch_of_a_byte_that_another_node_writes) {
+    const auto touch = [&](std::uint32_t node, pages::PageNumber page, std::uint32_t byte) {
+        const operations::TouchedByte touched{static_cast<std::uint32_t>(page), byte};
+        HomeLink& link = nodes_[node]->link;
+        ASSERT_TRUE(link.wait(link.note_touches({&touched, 1}, 0)).is_ok());
+    };
+    nodes_[1]->fetch(3);
+    write(1, 3, 40, 7);
+    touch(2, 3, 40);
+    nodes_[0]->races->add_touch(3, 41, 0);
+    const RaceLog& log = meet();
+    ASSERT_EQ(log.races, 1U);
+    EXPECT_EQ(log.list[0].nodes, (std::array<pages::NodeNumber, 2>{1, 2}));
+    EXPECT_EQ(log.list[0].touched, 2U);
+    nodes_[1]->fetch(3);
+    write(1, 3, 40, 8);
+    nodes_[0]->races->add_touch(3, 40, 0);
+    EXPECT_EQ(meet().list[0].touched, 1U);
+    touch(1, 3, 40);
+    touch(2, 3, 40);
+    nodes_[0]->races->add_touch(3, 40, 0);
+    EXPECT_EQ(meet().races, 0U) << "no node has written";
+    nodes_[1]->fetch(3);
+    write(1, 3, 40, 9);
+    write(0, 3, 40, 10);
+    touch(1, 3, 40);
+    nodes_[0]->races->add_touch(3, 40, 0);
+    EXPECT_EQ(meet().races, 1U) << "the two writes alone";
+}
+
 TEST_F(RaceCheckTest, counts_each_two_of_the_nodes_that_wrote_a_byte) {
     for (const std::uint32_t node : {1U, 2U}) nodes_[node]->fetch(5);
     for (const std::uint32_t node : {0U, 1U, 2U}) write(node, 5, 100, 10 + static_cast<int>(node));

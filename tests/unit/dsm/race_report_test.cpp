@@ -66,6 +66,19 @@ TEST_F(RaceReportTest, says_that_more_bytes_follow_and_that_a_page_is_in_no_allo
         << text;
 }
 
+TEST_F(RaceReportTest, says_which_node_has_only_touched_the_byte) {
+    PageRace race{3, 16, 1, 1, 1, {1, 2}, {2, 5}};
+    race.touched = 2;
+    const std::string text = sentence_of(race);
+    EXPECT_EQ(
+        text.find("node 2 has read or written 1 byte of shared page 3 that node 1 has written "
+                  "without a barrier or a fence between: the byte at address 0x10003010"),
+        0U)
+        << text;
+    race.touched = 1;
+    EXPECT_EQ(sentence_of(race).find("node 1 has read or written"), 0U);
+}
+
 TEST_F(RaceReportTest, sums_the_races_of_a_barrier_up) {
     RaceLog log;
     log.races = 40;

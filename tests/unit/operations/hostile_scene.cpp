@@ -295,6 +295,7 @@ void HostileScene::add_page_requests(std::vector<Request>& all) const {
                          bytes),
                 "ab")},
         {number_of<EndWrites>, bytes_of(PagesToEnd{checked, 1, 0})},
+        {number_of<NoteTouches>, bytes_of(CheckedPatch{checked, 1, 0}, TouchedByte{1, 4095})},
     };
     all.insert(all.end(), requests.begin(), requests.end());
 }

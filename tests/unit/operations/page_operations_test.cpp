@@ -241,5 +241,29 @@ TEST_F(PageOperations, refuse_checked_writes_out_of_their_range) {
     EXPECT_EQ(run<EndWrites>({checked(0), end_pages_max + 1, 0}), Code::argument);
 }
 
+TEST_F(PageOperations, note_the_bytes_that_a_rank_touched) {
+    const auto bytes_of = [](const std::vector<TouchedByte>& touches) {
+        Bytes bytes(touches.size() * sizeof(TouchedByte));
+        std::memcpy(bytes.data(), touches.data(), bytes.size());
+        return bytes;
+    };
+    ASSERT_EQ(run<NoteTouches>({checked(0), 5, 0}, bytes_of({{0, 4095}, {2, 0}, {2, 9}})),
+              Code::ok);
+    std::uint32_t count = 0;
+    for (const std::uint64_t page : {0U, 2U}) {
+        masks().for_each_writer(page, [&](const pages::PageWriter& writer, const auto& bytes) {
+            EXPECT_TRUE(writer.has_touched);
+            EXPECT_EQ(writer.node, 1U);
+            EXPECT_EQ(writer.rank_next, 5U);
+            count += bytes.count();
+        });
+    }
+    EXPECT_EQ(count, 3U);
+    for (const TouchedByte wrong : {TouchedByte{3, 0}, TouchedByte{0, 4096}})
+        EXPECT_EQ(run<NoteTouches>({checked(0), 5, 0}, bytes_of({wrong})), Code::argument);
+    EXPECT_EQ(run<NoteTouches>({checked(0), 5, 0}, Bytes(7)), Code::argument);
+    EXPECT_EQ(run<NoteTouches>({checked(0), 5, 0}), Code::argument);
+}
+
 }  // namespace
 }  // namespace acp::operations::test
