@@ -29,7 +29,6 @@ LEAST = 0.5  # lines of unit tests for each line of a layer
 LESS = {
     "base": 0.48,
     "claims": 0.0,    # one table; each layer tests its own rows
-    "dsm": 0.45,      # more of it is tested between processes: tests/conformance, tests/dsm
     "launch": 0.46,   # acprun and the agent: tests/tools
     "memory": 0.49,
     "sim": 0.24,      # the simulator of tests/sim
