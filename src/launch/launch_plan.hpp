@@ -13,7 +13,7 @@
 
 namespace acp::launch {
 
-inline constexpr std::uint32_t launch_plan_version = 9;   // launcher and agent must agree
+inline constexpr std::uint32_t launch_plan_version = 10;  // launcher and agent must agree
 inline constexpr std::size_t launch_programs_max = 1024;  // most programs of a job
 
 // A program, and the number of ranks that run it: those after the ranks of the program before it.
