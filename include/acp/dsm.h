@@ -104,7 +104,7 @@ ACP_API int acp_query_home_dsm(const void* address);
 #define ACP_BIND_BYTES_MAX 992
 
 /* In place of a size: all shared pages, also those that are allocated later. */
-#define ACP_BIND_ALL SIZE_MAX
+#define ACP_BIND_ALL 0xffffffffffffffff
 
 /* Binds bytes of shared pages to a lock, in place of those that were bound to it. acp_lock, acp_try_lock
  * and acp_lock_timeout return with the bytes as of the last acp_unlock, on any node, without a barrier.

@@ -196,7 +196,7 @@ TEST_F(DsmCxxTest, elements_that_are_bound_to_a_lock_are_those_of_the_last_holde
     lock.ga = exchange(lock.ga)[0];
     {
         const dsm::bound_lock bound(lock, sums.data(), sums.size());
-        EXPECT_THROW(dsm::bound_lock(lock, sums.data(), page), dsm::error);
+        EXPECT_THROW(dsm::bound_lock(lock, sums.data(), 16 * page), dsm::error);
         for (int i = 0; i < 5; ++i) {
             const dsm::holding held(bound);
             EXPECT_FALSE(held.has_died());
