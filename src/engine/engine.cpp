@@ -219,6 +219,7 @@ bool Engine::is_quiet() const noexcept {
 
 void Engine::leave(std::int64_t timeout_ns) {
     const Time end = os::now_ns() + static_cast<Time>(std::max<std::int64_t>(timeout_ns, 0));
+    (void)work(os::now_ns());  // sends what prepare() has left, also without time to wait
     for (Time now = os::now_ns(); now < end; now = os::now_ns()) {
         const bool has_moved = receive(now);
         placement_.drop_later();

@@ -130,6 +130,23 @@ TEST(OwnGateway, answers_wait_for_the_next_poll_if_its_caller_lets_them) {
     EXPECT_GT(waited, 50);
 }
 
+TEST(OwnGateway, leaving_at_once_sends_the_answers_that_wait) {
+    Job job(of_ranks());
+    const Command get{
+        Operation::copy, 0, job.memory(0, false).address, job.memory(1, false).address, 8, 0, 0};
+    ASSERT_EQ(job.run(0, get).code, Code::ok);
+    remote::Link& asking = *job.process(0).link;
+    remote::Link& answering = *job.process(1).link;
+    std::vector<remote::Ended> ended;
+    job.submit(0, get);
+    do {
+        answering.let_answers_wait();
+    } while (!answering.poll(ended));
+    job.own(1).leave(0);
+    while (ended.empty()) (void)asking.poll(ended);
+    EXPECT_EQ(ended.front().code, Code::ok);
+}
+
 // Meetings of ranks whose gateways carry them; the test requests each one.
 class OwnMeetingsOfNodes : public testing::Test {
 protected:
