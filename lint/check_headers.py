@@ -30,7 +30,8 @@ def main(root: pathlib.Path, build: pathlib.Path, jobs: int, share: int = 1) -> 
     march = re.search(r"-march=\S+", (build / "compile_commands.json").read_text())
     includes = [part for folder in search for part in ("-I", str(folder))]
     for header in filter(sources.share_of(root, share), inside):
-        work.append((header, ["g++", "-x", "c++", "-std=c++20", *([march.group()] if march else []), *WARNINGS,
+        language = ["gcc", "-x", "c", "-std=gnu11"] if header.suffix == ".h" else ["g++", "-x", "c++", "-std=c++20"]
+        work.append((header, [*language, *([march.group()] if march else []), *WARNINGS,
                               "-fsyntax-only", *includes, "-include", str(header), str(alone)]))
     salt = subprocess.run(["g++", "--version"], check=True, capture_output=True, text=True).stdout
     ran, failed = sources.Remembered(build.parent / "lint", sources.Closure(search), jobs, salt).run(work)

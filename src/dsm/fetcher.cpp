@@ -143,24 +143,17 @@ Status PageFetcher::admit(PageNumber page, Need need) {
 }
 
 Status PageFetcher::fetch_one(PageNumber page, Need need) {
-    for (;;) {
-        switch (access(page)) {
-            case PageAccess::map:
-                return {};
-            case PageAccess::wait:
-                wait_for(page);
-                break;
-            case PageAccess::fetch: {
-                Run run{{page, 1}, parts_.window.homes().home(page), {}, {}, {}};
-                if (Status status = admit(page, need); !status.is_ok()) {
-                    publish(run, false);
-                    return status;
-                }
-                begin(run);
-                return finish(run);
-            }
-        }
+    PageAccess found = access(page);
+    for (; found == PageAccess::wait; found = access(page)) wait_for(page);
+    if (found == PageAccess::map) return {};
+    Run run{{page, 1}, parts_.window.homes().home(page), {}, {}, {}};
+    Status status = admit(page, need);
+    if (!status.is_ok()) {
+        publish(run, false);
+        return status;
     }
+    begin(run);
+    return finish(run);
 }
 
 void PageFetcher::begin(Run& run) {
@@ -254,12 +247,17 @@ bool PageFetcher::fetch_runs(PagesLeft& left, Need need, HeldPages held, Status&
             ++count;
         }
     }
-    for (std::size_t i = 0; i < count; ++i) begin(runs[i]);
-    for (std::size_t i = 0; i < count; ++i) {
-        Status finished = finish(runs[i]);
+    fetch_together(std::span(runs).first(count), status);
+    return has_taken;
+}
+
+// Fetches runs whose pages were taken. The first failure becomes the status.
+void PageFetcher::fetch_together(std::span<Run> runs, Status& status) {
+    for (Run& run : runs) begin(run);
+    for (Run& run : runs) {
+        Status finished = finish(run);
         if (status.is_ok()) status = std::move(finished);
     }
-    return has_taken;
 }
 
 }  // namespace acp::dsm

@@ -109,6 +109,7 @@ private:
     bool fetch_runs(PagesLeft& left, Need need, HeldPages held, base::Status& status);
     void begin(Run& run);
     base::Status finish(Run& run);
+    void fetch_together(std::span<Run> runs, base::Status& status);
     void publish(const Run& run, bool has_bytes);
 
     PageParts parts_;

@@ -46,9 +46,10 @@ public:
     // Reports each page of a range that was added, and forgets none: a command may still write it.
     void find(PageRange pages, WrittenPages& written) noexcept {
         const std::lock_guard lock(mutex_);
-        for (const pages::PageNumber page : lent_)
-            if (page - pages.first < pages.count && lent_of_[page] == PageUse::written)
-                written.add({page, 1});
+        for (const pages::PageNumber page : lent_) {
+            const bool is_in = page - pages.first < pages.count;
+            if (is_in && lent_of_[page] == PageUse::written) written.add({page, 1});
+        }
     }
 
     // Reports each page that was added once, and forgets all pages.

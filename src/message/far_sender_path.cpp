@@ -7,6 +7,7 @@
 
 namespace acp::message {
 
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): room_ is read as far as it was written
 FarSenderPath::FarSenderPath(gma::Gma& gma, const RingPlace& place) : gma_(&gma), place_(place) {
     if (!gma_->prepare_invokes()) throw std::bad_alloc();
 }

@@ -22,7 +22,7 @@ inline sigset_t holdable_signals() noexcept {
 
 class SignalHold {
 public:
-    SignalHold() noexcept {
+    SignalHold() noexcept {  // NOLINT(cppcoreguidelines-pro-type-member-init): the kernel fills before_
         const sigset_t mask = holdable_signals();
         pthread_sigmask(SIG_BLOCK, &mask, &before_);
     }
