@@ -130,10 +130,7 @@ void RaceCheck::settle(std::span<const std::span<const char>> notices) const noe
             std::min<std::uint64_t>(its.kept, (notice.size() - head) / sizeof(PageRace));
         for (std::uint64_t i = 0; i < listed && log.kept < RaceLog::races_max; ++i) {
             const PageRace& race = its.list[i];
-            const NodeNumber nodes = window_.nodes();
-            if (race.page < window_.page_count() && race.home < nodes && race.nodes[0] < nodes &&
-                race.nodes[1] < nodes)
-                log.list[log.kept++] = race;
+            if (race.is_sound(window_.page_count(), window_.nodes())) log.list[log.kept++] = race;
         }
     }
 }

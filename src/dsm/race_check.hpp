@@ -45,6 +45,15 @@ struct PageRace {
     std::array<std::uint32_t, 2> ranks_next{};  // pages::PageWriter::rank_next
     std::uint32_t touched = 0;  // 1 + the place in `nodes` of the one that touched; 0: both wrote
     std::uint32_t reserved = 0;
+
+    // Whether each field of a race that another node has sent is in its range.
+    [[nodiscard]] bool is_sound(std::uint64_t page_count,
+                                pages::NodeNumber how_many_nodes) const noexcept {
+        constexpr std::uint64_t page_bytes = pages::page_bytes;
+        return page < page_count && home < how_many_nodes && nodes[0] < how_many_nodes &&
+               nodes[1] < how_many_nodes && run != 0 && std::uint64_t{first} + run <= page_bytes &&
+               run <= bytes && bytes <= page_bytes && touched <= nodes.size();
+    }
 };
 
 // The races of a barrier.

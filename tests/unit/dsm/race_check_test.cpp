@@ -166,16 +166,35 @@ TEST_F(RaceCheckTest, says_how_many_pages_it_had_no_room_for) {
 TEST_F(RaceCheckTest, gives_no_rank_what_is_no_notice) {
     RaceLog log;
     log.races = 2;
-    log.kept = 2;
-    log.list[0].page = pages_count;
-    log.list[1].nodes = {0, 3};
+    log.kept = 1;
+    log.list[0].run = 16;
+    log.list[0].first = pages::page_bytes - 16;
+    log.list[0].bytes = 16;
     const std::span<const char> bytes(reinterpret_cast<const char*>(&log), sizeof log);
-    std::vector<std::span<const char>> notices;
-    notices.push_back(bytes.first(7));
-    notices.push_back(bytes);
-    nodes_[0]->races->settle(notices);
-    EXPECT_EQ(nodes_[0]->races->log().races, 2U);
-    EXPECT_EQ(nodes_[0]->races->log().kept, 0U);
+    const auto kept = [&] {
+        const std::array<std::span<const char>, 2> notices{bytes.first(7), bytes};
+        nodes_[0]->races->settle(notices);
+        EXPECT_EQ(nodes_[0]->races->log().races, 2U);
+        return nodes_[0]->races->log().kept;
+    };
+    EXPECT_EQ(kept(), 1U);
+    const PageRace sound = log.list[0];
+    const std::array<void (*)(PageRace&), 9> changes{
+        [](PageRace& race) { race.page = pages_count; },
+        [](PageRace& race) { race.home = 3; },
+        [](PageRace& race) { race.nodes[0] = 3; },
+        [](PageRace& race) { race.nodes[1] = 3; },
+        [](PageRace& race) { race.run = 0; },
+        [](PageRace& race) { race.first += 1; },
+        [](PageRace& race) { race.bytes = race.run - 1; },
+        [](PageRace& race) { race.bytes = pages::page_bytes + 1; },
+        [](PageRace& race) { race.touched = 3; },
+    };
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        log.list[0] = sound;
+        changes[i](log.list[0]);
+        EXPECT_EQ(kept(), 0U) << "change " << i;
+    }
 }
 
 TEST_F(RaceCheckTest, finds_exactly_the_races_of_random_writers) {
