@@ -130,7 +130,7 @@ public:
         return issuer_.issue_invoke(call, order);
     }
 
-    Handle issue_followed(const Command& copy, const Invocation& call, Handle order);
+    Handle issue_followed(const Command& copy, const Invocation& call, Handle order);  // see Issuer
 
     // The failure of a numbered operation that its caller ran itself.
     base::Status invoke_failure(const Invocation& call, base::Code code) const {
