@@ -55,6 +55,32 @@ protected:
     }
 };
 
+// A fixture with locks to which bytes are bound.
+template <typename Fixture>
+class WithLocks : public Fixture {
+protected:
+    // A lock in the heap of a rank, known to all ranks.
+    acp_lock_t make_lock(int home) const {
+        acp_lock_t lock{ACP_GA_NULL};
+        if (this->rank_ == home) lock = acp_create_lock(home);
+        lock.ga = exchange(lock.ga)[static_cast<std::size_t>(home)];
+        EXPECT_NE(lock.ga, ACP_GA_NULL) << acp_error_message();
+        return lock;
+    }
+
+    static void bind(acp_lock_t lock, const void* address, std::size_t bytes) {
+        ASSERT_EQ(acp_bind_dsm(lock, address, bytes), 0) << acp_error_message();
+    }
+
+    void end(acp_lock_t lock, int home) const {
+        EXPECT_EQ(acp_bind_dsm(lock, nullptr, 0), 0) << acp_error_message();
+        if (this->rank_ == home) {
+            EXPECT_EQ(acp_free_lock(lock), 0) << acp_error_message();
+        }
+        sync_ranks();
+    }
+};
+
 // Two threads of rank 0 make two calls at a time. The other ranks join the one that was not refused.
 
 }  // namespace acp::test

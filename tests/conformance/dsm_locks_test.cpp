@@ -15,32 +15,11 @@
 namespace acp::test {
 namespace {
 
-class DsmLocksTest : public DsmTest {
+class DsmLocksTest : public WithLocks<DsmTest> {
 protected:
     void SetUp() override {
         DsmTest::SetUp();
         if (!IsSkipped()) area_ = words(area_bytes);
-    }
-
-    // A lock in the heap of a rank, known to all ranks.
-    acp_lock_t make_lock(int home) const {
-        acp_lock_t lock{ACP_GA_NULL};
-        if (rank_ == home) lock = acp_create_lock(home);
-        lock.ga = exchange(lock.ga)[static_cast<std::size_t>(home)];
-        EXPECT_NE(lock.ga, ACP_GA_NULL) << acp_error_message();
-        return lock;
-    }
-
-    static void bind(acp_lock_t lock, const void* address, std::size_t bytes) {
-        ASSERT_EQ(acp_bind_dsm(lock, address, bytes), 0) << acp_error_message();
-    }
-
-    void end(acp_lock_t lock, int home) const {
-        EXPECT_EQ(acp_bind_dsm(lock, nullptr, 0), 0) << acp_error_message();
-        if (rank_ == home) {
-            EXPECT_EQ(acp_free_lock(lock), 0) << acp_error_message();
-        }
-        sync_ranks();
     }
 
     static void add_one(acp_lock_t lock, std::uint64_t* first, std::size_t count) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t words_of_page = page / 8;
 
-class DsmLongLocksTest : public RankedTest {
+class DsmLongLocksTest : public WithLocks<RankedTest> {
 protected:
     void SetUp() override {
         RankedTest::SetUp();
@@ -36,27 +36,6 @@ protected:
             EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
         }
         RankedTest::TearDown();
-    }
-
-    // A lock in the heap of a rank, known to all ranks.
-    acp_lock_t make_lock(int home) const {
-        acp_lock_t lock{ACP_GA_NULL};
-        if (rank_ == home) lock = acp_create_lock(home);
-        lock.ga = exchange(lock.ga)[static_cast<std::size_t>(home)];
-        EXPECT_NE(lock.ga, ACP_GA_NULL) << acp_error_message();
-        return lock;
-    }
-
-    static void bind(acp_lock_t lock, const void* address, std::size_t bytes) {
-        ASSERT_EQ(acp_bind_dsm(lock, address, bytes), 0) << acp_error_message();
-    }
-
-    void end(acp_lock_t lock, int home) const {
-        EXPECT_EQ(acp_bind_dsm(lock, nullptr, 0), 0) << acp_error_message();
-        if (rank_ == home) {
-            EXPECT_EQ(acp_free_lock(lock), 0) << acp_error_message();
-        }
-        sync_ranks();
     }
 
     static void barrier() { ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message(); }

@@ -102,49 +102,50 @@ TEST(OwnGateway, sends_the_wait_status_of_a_process_before_it_severs_its_node) {
 }
 
 // A poll at which a timer is due sends at once, so several gets are tried.
-TEST(OwnGateway, answers_wait_for_the_next_poll_if_its_caller_lets_them) {
-    Job job(of_ranks());
-    const Command get{
-        Operation::copy, 0, job.memory(0, false).address, job.memory(1, false).address, 8, 0, 0};
-    ASSERT_EQ(job.run(0, get).code, Code::ok);
-    remote::Link& asking = *job.process(0).link;
-    remote::Link& answering = *job.process(1).link;
-    std::vector<remote::Ended> ended;
+// Process 0 gets from process 1, whose polls may leave their answers unsent.
+class OwnAnswers : public testing::Test {
+protected:
+    void SetUp() override { ASSERT_EQ(job_.run(0, get_).code, Code::ok); }
+
+    // Asks, until process 1 has received it.
+    void ask() {
+        job_.submit(0, get_);
+        do {
+            answering_.let_answers_wait();
+        } while (!answering_.poll(ended_));
+    }
+
+    Job job_{of_ranks()};
+    Command get_{
+        Operation::copy, 0, job_.memory(0, false).address, job_.memory(1, false).address, 8, 0, 0};
+    remote::Link& asking_ = *job_.process(0).link;
+    remote::Link& answering_ = *job_.process(1).link;
+    std::vector<remote::Ended> ended_;
+};
+
+TEST_F(OwnAnswers, wait_for_the_next_poll_if_its_caller_lets_them) {
     int waited = 0;
     for (int i = 0; i < 100; ++i) {
-        job.submit(0, get);
-        do {
-            answering.let_answers_wait();
-        } while (!answering.poll(ended));
-        if (answering.deadline_ns() == 0) {
-            for (int polls = 0; polls < 20; ++polls) (void)asking.poll(ended);
-            EXPECT_TRUE(ended.empty()) << "the answer was not sent yet";
+        ask();
+        if (answering_.deadline_ns() == 0) {
+            for (int polls = 0; polls < 20; ++polls) (void)asking_.poll(ended_);
+            EXPECT_TRUE(ended_.empty()) << "the answer was not sent yet";
             ++waited;
         }
-        while (ended.empty()) {
-            (void)answering.poll(ended);
-            (void)asking.poll(ended);
+        while (ended_.empty()) {
+            (void)answering_.poll(ended_);
+            (void)asking_.poll(ended_);
         }
-        ended.clear();
+        ended_.clear();
     }
     EXPECT_GT(waited, 50);
 }
 
-TEST(OwnGateway, leaving_at_once_sends_the_answers_that_wait) {
-    Job job(of_ranks());
-    const Command get{
-        Operation::copy, 0, job.memory(0, false).address, job.memory(1, false).address, 8, 0, 0};
-    ASSERT_EQ(job.run(0, get).code, Code::ok);
-    remote::Link& asking = *job.process(0).link;
-    remote::Link& answering = *job.process(1).link;
-    std::vector<remote::Ended> ended;
-    job.submit(0, get);
-    do {
-        answering.let_answers_wait();
-    } while (!answering.poll(ended));
-    job.own(1).leave(0);
-    while (ended.empty()) (void)asking.poll(ended);
-    EXPECT_EQ(ended.front().code, Code::ok);
+TEST_F(OwnAnswers, are_sent_by_a_process_that_leaves_at_once) {
+    ask();
+    job_.own(1).leave(0);
+    while (ended_.empty()) (void)asking_.poll(ended_);
+    EXPECT_EQ(ended_.front().code, Code::ok);
 }
 
 // Meetings of ranks whose gateways carry them; the test requests each one.
