@@ -45,7 +45,9 @@ STATES = {
     "the lent pages of the last epoch stay": ("lent_pages.hpp", "        lent_.clear();\n", ""),
     "an eviction drops a lent page": ("lent_pages.hpp", "            mapped_.enter(page);\n", ""),
     "no eviction drops a page that was lent": ("lent_pages.hpp", "            mapped_.leave(page);\n", ""),
-    "a lent page that is read is reported": ("lent_pages.hpp", "== PageUse::written) written.add", "!= PageUse::no) written.add"),
+    "a lent page that is read is reported": ("lent_pages.hpp", "if (lent_of_[page] == PageUse::written) written.add", "if (lent_of_[page] != PageUse::no) written.add"),
+    "a lent page that is read is found": ("lent_pages.hpp", "is_in && lent_of_[page] == PageUse::written", "is_in && lent_of_[page] != PageUse::no"),
+    "a lent page of any range is found": ("lent_pages.hpp", "if (is_in && lent_of_", "if (lent_of_"),
     # Bound locks.
     "a range ends a byte late": ("bound_ranges.hpp", "range->end() <= byte;", "range->end() < byte;"),
     "a range reaches into the page behind it": ("bound_ranges.hpp", "(end() - 1) / pages::page_bytes - page + 1", "end() / pages::page_bytes - page + 1"),
