@@ -169,6 +169,7 @@ mutants:
 	@python3 tests/mutants/list.py
 	@python3 tests/mutants/sequence.py
 	@python3 tests/mutants/ring.py
+	@python3 tests/mutants/call.py
 	@python3 tests/mutants/lock.py
 	@python3 tests/mutants/view.py
 	@python3 tests/mutants/exchange.py

@@ -25,7 +25,7 @@ set(CMAKE_UNITY_BUILD OFF)
 
 # Unit tests have the label core where another process or the network writes what the layer reads, else unit. The
 # programs of each group are built by a target GROUP_tests: building all takes too long where only some run.
-set(ACP_CORE_LAYERS sync memory datagram crypto node local mailbox router remote engine gateway gma message)
+set(ACP_CORE_LAYERS sync call memory datagram crypto node local mailbox router remote engine gateway gma message)
 foreach(group core unit fuzz)
     add_custom_target(${group}_tests)
 endforeach()
