@@ -82,7 +82,9 @@ std::uint64_t PageBarrier::bytes_max() const noexcept {
 }
 
 std::span<const char> PageBarrier::notice() {
-    const Status left = flusher_.flush({0, parts_.window.page_count()});
+    // Waits for threads of this node that are in a fence or a flush: the homes must get those writes, too,
+    // before the notices go out.
+    const Status left = flusher_.flush_all({0, parts_.window.page_count()});
     Code code = parts_.node.take_failure();
     if (!left.is_ok()) code = left.code();
     const NodeNumber own = parts_.window.node();

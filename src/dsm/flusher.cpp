@@ -217,7 +217,7 @@ Status Flusher::flush_waiting(PageRange pages, SentPages* next) {
 //   mask  some pages of the group; at the end those that other threads move
 Status Flusher::flush_waiting_group(std::uint64_t group, std::uint64_t& mask, SentPages* next) {
     const PageNumber page = first_of(group, mask);
-    const PageCallName name(next == nullptr ? "a release" : "a fence", page,
+    const PageCallName name(next == nullptr ? "a flush" : "a fence", page,
                             parts_.window.homes().home(page));
     const node::PublicCall named(name.text());
     const std::lock_guard lock(mutex_);

@@ -259,7 +259,6 @@ Result<std::unique_ptr<RankPages>> RankPages::start(gma::Gma& gma,
 
 // A page whose home is lost stays absent: a touch of it says so.
 bool RankPages::synchronize(team::Team& team, Status& status) {
-    finish_flushes();
     locked_.travelling.save_held(bound_);
     const bool is_whole = meet(team, status);
     if (is_whole && status.is_ok()) status = fetch_again();
@@ -273,6 +272,7 @@ TouchedBytes* RankPages::touches() const noexcept {
 }
 
 bool RankPages::meet(team::Team& team, Status& status) {
+    finish_flushes();
     if (races_ != nullptr) {
         // Its failure is that of a home, which the barrier reports.
         (void)races_->send_touches(link_, gma_.space().rank());

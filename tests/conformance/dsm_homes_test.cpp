@@ -181,6 +181,26 @@ TEST_F(DsmHomesTest, a_range_moves_with_its_bytes_to_the_node_of_a_rank) {
     }
 }
 
+// The thread that flushes for one rank may begin when that rank is in the call already, and then send
+// what another rank of the node has written.
+TEST_F(DsmHomesTest, writes_that_a_flush_has_begun_to_send_arrive_before_homes_move) {
+    const std::uint64_t steps = from_environment("TEST_ROUNDS", 100);
+    allow_seconds(static_cast<unsigned>(60 + steps));
+    std::uint64_t* const words = allocate(2, ACP_HOME_RANK, 0);
+    const auto ranks = static_cast<std::uint64_t>(procs_);
+    for (std::uint64_t step = 1; step <= steps; ++step) {
+        if (step % ranks == static_cast<std::uint64_t>(rank_)) {
+            words[0] = step;
+        } else {
+            ASSERT_EQ(acp_flush_dsm(words, page), 0) << acp_error_message();
+        }
+        ASSERT_EQ(acp_set_home_dsm(words + page_words, page, static_cast<int>(step % ranks)), 0)
+            << acp_error_message();
+        ASSERT_EQ(words[0], step);
+        barrier();
+    }
+}
+
 // In each step a random rank writes each word, and now and then a range moves.
 TEST_F(DsmHomesTest, random_writers_read_the_bytes_of_the_model_under_every_policy) {
     const std::uint64_t first = from_environment("TEST_SEED", 1);
