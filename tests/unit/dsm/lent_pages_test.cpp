@@ -74,6 +74,16 @@ TEST_F(LentPagesTest, that_one_command_writes_and_another_one_reads_are_reported
     EXPECT_EQ(taken(lent), (std::vector<pages::PageNumber>{5}));
 }
 
+TEST_F(LentPagesTest, that_a_release_finds_are_written_and_in_its_range) {
+    lend({5, 4});
+    lent.hold({9, 2});
+    Reported reported;
+    lent.find({6, 5}, reported);
+    EXPECT_EQ(reported.all, (std::vector<pages::PageNumber>{6, 7, 8}));
+    EXPECT_EQ(taken(lent), (std::vector<pages::PageNumber>{5, 6, 7, 8}))
+        << "a page is still lent after a release has found it";
+}
+
 TEST_F(LentPagesTest, are_not_dropped_by_an_eviction_until_they_are_taken) {
     lent.hold({3, 2});
     lent.hold({4, 2});
