@@ -44,6 +44,10 @@ std::string name_of(const void* address, std::uint64_t bytes) {
     return "the range of " + base::in_bytes(bytes) + " from address " + hex(address);
 }
 
+Status outside_allocations(const void* address, std::uint64_t bytes) {
+    return {Code::argument, name_of(address, bytes) + " leaves the allocations of shared pages"};
+}
+
 // The result of a rank that has started its part.
 struct Start {
     std::uint64_t code = 0;   // its failure, else 0
@@ -265,16 +269,22 @@ Status SharedPages::synchronize() {
 Status SharedPages::check_allocated(const void* address, std::uint64_t bytes) const {
     const PageRange pages = window().pages_of(static_cast<const char*>(address), bytes);
     for (std::uint64_t i = 0; i < pages.count; ++i) {
-        if (window().homes().home(pages.first + i) == pages::no_node) {
-            return {Code::argument,
-                    name_of(address, bytes) + " leaves the allocations of shared pages"};
-        }
+        if (window().homes().home(pages.first + i) == pages::no_node)
+            return outside_allocations(address, bytes);
     }
     return {};
 }
 
-Status SharedPages::set_home(const void* address, std::uint64_t bytes, std::uint32_t rank) {
+// For collective calls, whose order the allocations follow: on one node too, whose pages have no homes.
+Status SharedPages::check_range_of_all(const void* address, std::uint64_t bytes) const {
     if (Status status = check_range(address, bytes); !status.is_ok()) return status;
+    const PageRange pages = window().pages_of(address, bytes);
+    if (allocations_->has_all(pages.first, pages.count)) return {};
+    return outside_allocations(address, bytes);
+}
+
+Status SharedPages::set_home(const void* address, std::uint64_t bytes, std::uint32_t rank) {
+    if (Status status = check_range_of_all(address, bytes); !status.is_ok()) return status;
     const PageRange range = window().pages_of(address, bytes);
     Status refusal;
     auto status = tools_.teams.run(
@@ -345,7 +355,7 @@ Status SharedPages::bind(memory::GlobalAddress lock, const void* address, std::u
     if (bytes == all_bytes && address == nullptr) {
         range = {0, window().bytes()};
     } else if (bytes != 0) {
-        if (Status status = check_range(address, bytes); !status.is_ok()) return status;
+        if (Status status = check_range_of_all(address, bytes); !status.is_ok()) return status;
         range = {window().offset_of(address), bytes};
     }
     if (range.bytes != 0) {

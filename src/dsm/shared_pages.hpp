@@ -69,7 +69,7 @@ public:
                                  std::uint32_t argument);
 
     // Collective: a barrier, at which the node of a rank becomes the home of the pages that have
-    // bytes of a range. Errors: argument (as prefetch), those of Teams::run() and RankPages::move().
+    // bytes of a range. Errors: argument (as prefetch, on one node too), those of Teams::run() and RankPages::move().
     //   bytes  1 or more
     base::Status set_home(const void* address, std::uint64_t bytes, std::uint32_t rank);
 
@@ -83,7 +83,7 @@ public:
 
     // Collective: a barrier, behind which the bytes of a range are bound to a lock, and those that were
     // bound to it no more. Up to operations::lock_bytes_max bytes travel with it, more stay in their pages
-    // (dsm/long_ranges.hpp). Errors, on all ranks: argument (as prefetch; a byte is bound to another
+    // (dsm/long_ranges.hpp). Errors, on all ranks: argument (as set_home; a byte is bound to another
     // lock), those of Teams::run(), of `bind_lock` and of RankPages::synchronize(); system.
     //   bytes  0: none are bound to it; all_bytes, with address nullptr: all pages of the window, also
     //          those that are allocated later
@@ -238,6 +238,7 @@ private:
     [[nodiscard]] base::Result<pages::NodeNumber> home_node_of(const void* address) const;
     [[nodiscard]] base::Status check_range(const void* address, std::uint64_t bytes) const;
     [[nodiscard]] base::Status check_allocated(const void* address, std::uint64_t bytes) const;
+    [[nodiscard]] base::Status check_range_of_all(const void* address, std::uint64_t bytes) const;
     bool free_on_nodes(team::Team& team, PageRange pages, base::Status& refusal);
     [[nodiscard]] base::Status check_free(memory::GlobalAddress lock, PlainRange range) const;
     bool bind_in_call(team::Team& team,

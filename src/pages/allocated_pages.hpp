@@ -67,6 +67,21 @@ public:
         return has_it ? std::optional(run->first) : std::nullopt;
     }
 
+    // Whether each page of a range belongs to an allocation.
+    //   count  1 or more
+    [[nodiscard]] bool has_all(PageNumber first, std::uint64_t count) const noexcept {
+        auto run = taken_.upper_bound(first);
+        if (run != taken_.begin()) --run;
+        for (; run != taken_.end() && run->first <= first; ++run) {
+            const PageNumber end = run->first + allocated(run->second);
+            if (end <= first) return false;
+            if (end - first >= count) return true;
+            count -= end - first;
+            first = end;
+        }
+        return false;
+    }
+
     //   first  of an allocation
     void free(PageNumber first) noexcept {
         auto run = free_.insert(taken_.extract(first)).position;

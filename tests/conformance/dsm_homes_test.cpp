@@ -302,9 +302,9 @@ TEST_F(DsmHomesTest, policies_ranks_and_ranges_that_do_not_exist_are_refused) {
         EXPECT_EQ(acp_query_home_dsm(wrong), -1);
         expect_error(ACP_ERR_ARGUMENT, {"acp_query_home_dsm", "in no shared page"});
     }
+    EXPECT_EQ(acp_set_home_dsm(words, 3 * page, 0), -1);
+    expect_error(ACP_ERR_ARGUMENT, {"acp_set_home_dsm", "leaves the allocations"});
     if (nodes_ > 1) {
-        EXPECT_EQ(acp_set_home_dsm(words, 3 * page, 0), -1);
-        expect_error(ACP_ERR_ARGUMENT, {"acp_set_home_dsm", "leaves the allocations"});
         EXPECT_EQ(acp_query_home_dsm(words + 2 * page_words), -1);
         expect_error(ACP_ERR_ARGUMENT, {"acp_query_home_dsm", "no allocation"});
     }

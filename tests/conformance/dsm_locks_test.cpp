@@ -247,6 +247,9 @@ TEST_F(DsmLocksTest, each_wrong_call_is_refused_on_all_ranks_and_changes_nothing
     refuses(lock, area_, 2 * window, ACP_ERR_ARGUMENT);
     refuses(lock, area_, ACP_BIND_ALL, ACP_ERR_ARGUMENT);
     refuses(lock, nullptr, window, ACP_ERR_ARGUMENT);
+    EXPECT_EQ(acp_bind_dsm(lock, area_, window), -1);
+    expect_error(ACP_ERR_ARGUMENT, {"acp_bind_dsm", "leaves the allocations"});
+    sync_ranks();
     refuses({ACP_GA_NULL}, area_, 8, ACP_ERR_ADDRESS);
     refuses({lock.ga + 64}, area_, 8, ACP_ERR_STALE);
     bind(lock, area_, ACP_BIND_BYTES_MAX);

@@ -47,6 +47,26 @@ TEST(AllocatedPagesTest, knows_the_pages_at_the_beginning_of_an_allocation_alone
     EXPECT_EQ(AllocatedPages(0).allocate(1), std::nullopt);
 }
 
+TEST(AllocatedPagesTest, have_each_page_of_a_range) {
+    AllocatedPages book(200);
+    EXPECT_FALSE(book.has_all(0, 1));
+    EXPECT_EQ(book.allocate(2), 0);
+    EXPECT_EQ(book.allocate(3), 2);
+    EXPECT_EQ(book.allocate(64), 5);
+    EXPECT_EQ(book.allocate(1), 70);
+    EXPECT_TRUE(book.has_all(0, 69));
+    EXPECT_TRUE(book.has_all(1, 68));
+    EXPECT_TRUE(book.has_all(70, 1));
+    EXPECT_FALSE(book.has_all(0, 70)) << "the page behind a long allocation stays unused";
+    EXPECT_FALSE(book.has_all(69, 1));
+    EXPECT_FALSE(book.has_all(69, 2));
+    EXPECT_FALSE(book.has_all(70, 2));
+    book.free(2);
+    EXPECT_FALSE(book.has_all(1, 8)) << "a freed allocation lies in it";
+    EXPECT_FALSE(book.has_all(2, 1));
+    EXPECT_TRUE(book.has_all(5, 64));
+}
+
 TEST(AllocatedPagesTest, finds_the_allocation_of_a_page) {
     AllocatedPages book(200);
     EXPECT_EQ(book.first_of(0), std::nullopt);
