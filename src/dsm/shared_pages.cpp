@@ -48,22 +48,12 @@ Status outside_allocations(const void* address, std::uint64_t bytes) {
     return {Code::argument, name_of(address, bytes) + " leaves the allocations of shared pages"};
 }
 
-// The result of a rank that has started its part.
-struct Start {
-    std::uint64_t code = 0;   // its failure, else 0
-    std::uint64_t check = 0;  // a base::PageCheck
-};
-
-// The first rank that has failed, or whose check differs from that of rank 0.
-Status verdict(std::span<const Start> starts) {
-    for (std::size_t rank = 0; rank < starts.size(); ++rank) {
-        const Start& its = starts[rank];
-        if (its.check != starts[0].check) {
-            return {Code::config, "rank 0 has another value of ACP_DSM_CHECK than rank " +
-                                      std::to_string(rank) + ": give it to all ranks alike"};
-        }
-        if (its.code == 0) continue;
-        const auto failure = static_cast<Code>(its.code);
+// The failure of the first rank that could not start its part.
+//   codes  of all ranks
+Status verdict(std::span<const std::uint64_t> codes) {
+    for (std::size_t rank = 0; rank < codes.size(); ++rank) {
+        if (codes[rank] == 0) continue;
+        const auto failure = static_cast<Code>(codes[rank]);
         return {failure, "rank " + std::to_string(rank) + " cannot track its shared pages (" +
                              base::phrase(failure) + "), and has the reason in its own message"};
     }
@@ -111,13 +101,12 @@ Status SharedPages::start_rank(team::Team& team, const SharedPagesTools& tools, 
     } else {
         own = std::move(choice).failure();
     }
-    const Start its{static_cast<std::uint64_t>(own.code()),
-                    static_cast<std::uint64_t>(tools.check)};
-    std::vector<Start> starts(team.members().size());
-    if (!team::all_gather(team, reinterpret_cast<const char*>(&its),
-                          reinterpret_cast<char*>(starts.data()), sizeof its))
+    const auto code = static_cast<std::uint64_t>(own.code());
+    std::vector<std::uint64_t> codes(team.members().size());
+    if (!team::all_gather(team, reinterpret_cast<const char*>(&code),
+                          reinterpret_cast<char*>(codes.data()), sizeof code))
         return {};  // the team has the reason
-    return own.is_ok() ? verdict(starts) : std::move(own);
+    return own.is_ok() ? verdict(codes) : std::move(own);
 }
 
 Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& tools,
@@ -129,7 +118,7 @@ Result<std::unique_ptr<SharedPages>> SharedPages::open(const SharedPagesTools& t
     const WindowPlan plan{
         count * pages::page_bytes,
         RankPages::state_bytes(pages::AllocatedPages::window_pages(count), tools.check),
-        RankPages::rank_bytes};
+        RankPages::rank_bytes, tools.check};
     Parts parts;
     parts.allocations = std::make_unique<pages::AllocatedPages>(count);
     Places places;

@@ -36,7 +36,7 @@ struct SharedPagesTools {
     team::Teams& teams;
     base::PageFaultWay fault_way;  // chooses the tracker in a job of several nodes
     std::uint64_t cache_bytes;     // the bound that RankPages::set_cache() gets
-    base::PageCheck check;         // ACP_DSM_CHECK, for a job of several nodes
+    base::PageCheck check;         // ACP_DSM_CHECK; checks writes in a job of several nodes
     // Binds bytes to a lock, or none (lock/locks.hpp).
     std::function<base::Status(memory::GlobalAddress, std::span<const std::byte>)> bind_lock;
 };
@@ -44,7 +44,7 @@ struct SharedPagesTools {
 class SharedPages {
 public:
     // Collective. Errors, on all ranks: those of WindowMemory::open() and Teams::run(), and on several
-    // nodes those of choose_tracker() and RankPages::start(), and config (`check` is not the same).
+    // nodes those of choose_tracker() and RankPages::start().
     //   bytes  1 .. bytes_max; rounded up to whole pages
     static base::Result<std::unique_ptr<SharedPages>> open(const SharedPagesTools& tools,
                                                            std::uint64_t bytes);

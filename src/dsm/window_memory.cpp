@@ -38,6 +38,7 @@ constexpr std::uint64_t all_places = (std::uint64_t{1} << places.size()) - 1;
 struct Offer {
     std::uint64_t bytes = 0;   // the size of the window
     std::uint64_t places = 0;  // a bit for each place that is free
+    std::uint64_t check = 0;   // a base::PageCheck
     std::uint64_t code = 0;    // why the rank failed; 0: it did not
     GlobalAddress block = 0;   // a leader's; 0: the heaps of its node have no room
     std::uint64_t left = 0;    // then: the bytes that the emptiest heap of the node has left
@@ -165,6 +166,7 @@ private:
 
     bool gather(const Status& status) {
         own_.bytes = plan_.bytes;
+        own_.check = static_cast<std::uint64_t>(plan_.check);
         own_.code = static_cast<std::uint64_t>(status.code());
         return team::all_gather(team_, reinterpret_cast<const char*>(&own_),
                                 reinterpret_cast<char*>(offers_.data()), sizeof own_);
@@ -178,6 +180,11 @@ private:
                                         " bytes of shared pages, and rank " + std::to_string(rank) +
                                         " for " + std::to_string(offers_[rank].bytes) +
                                         ": all ranks give the same size"};
+        }
+        for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+            if (offers_[rank].check == offers_[0].check) continue;
+            return {Code::config, "rank 0 has another value of ACP_DSM_CHECK than rank " +
+                                      std::to_string(rank) + ": give it to all ranks alike"};
         }
         if (!own.is_ok()) return own;
         for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {

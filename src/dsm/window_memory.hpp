@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/config.hpp"
 #include "base/status.hpp"
 #include "data/allocator.hpp"
 #include "dsm/window.hpp"
@@ -28,13 +29,16 @@ struct WindowPlan {
     // so that all nodes need the same. A job of one node needs neither.
     std::uint64_t state_bytes = 0;
     std::uint64_t rank_bytes = 0;
+    // All ranks give the same value, since `state_bytes` depend on it.
+    base::PageCheck check = base::PageCheck::off;
 };
 
 class WindowMemory {
 public:
     // In a call on the team of all ranks. Success and failure are the same on all ranks.
     //   segment, allocator  outlive the memory
-    // Errors: argument (different sizes: the message has two of them and their ranks), memory (a
+    // Errors: argument (different sizes: the message has two of them and their ranks), config (different
+    // values of ACP_DSM_CHECK: the message has two ranks), memory (a
     // node's heaps have no room: the message has the node, its need, and --heap-size), limit (no
     // place is free on all ranks: the message has what refused the places), unsupported (the system's
     // pages are not pages::page_bytes long), and those of the team.
