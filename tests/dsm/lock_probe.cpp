@@ -4,6 +4,7 @@
 //   dsm_lock_probe held     rank 3 dies while it holds both locks, and has sent some of its bytes
 //   dsm_lock_probe stopped  rank 3 stops while it holds both locks, and then continues
 //   dsm_lock_probe random SEED  rank 3 is killed at a random moment of its sections
+//   dsm_lock_probe stops SEED   rank 0 stops and continues the other ranks at random moments of theirs
 //   dsm_lock_probe agent    the agent of ranks 2 and 3 stops, of which rank 3 holds both locks
 // Each rank prints what it finds.
 #include <atomic>
@@ -238,6 +239,60 @@ int with_random_kill(const Probe& probe, std::uint64_t seed) {
     return 0;
 }
 
+void spin_until(std::int64_t until) {
+    while (acp::test::now_ns() < until) {
+    }
+}
+
+// Stops holders, ranks that wait, and those that release.
+bool stop_others(const Probe& probe, std::uint64_t seed, std::uint64_t& sections) {
+    constexpr int stops = 40;
+    acp::test::Random random(seed);
+    bool is_right = true;
+    for (int stop = 0; stop < stops; ++stop) {
+        const auto process =
+            static_cast<pid_t>(await_word(1 + static_cast<int>(random.below(last))));
+        const std::int64_t until =
+            acp::test::now_ns() + static_cast<std::int64_t>(random.below(3 * millisecond));
+        for (; acp::test::now_ns() < until; ++sections) is_right = probe.work(1) && is_right;
+        spin_until(acp::test::now_ns() + static_cast<std::int64_t>(random.below(millisecond / 4)));
+        kill(process, SIGSTOP);
+        acp::test::await_state(process, "T");
+        spin_until(acp::test::now_ns() + static_cast<std::int64_t>(random.below(2 * millisecond)));
+        kill(process, SIGCONT);
+    }
+    return is_right;
+}
+
+int with_random_stops(const Probe& probe, std::uint64_t seed) {
+    if (acp_rank() != 0) give(0, acp_rank(), static_cast<std::uint64_t>(getpid()));
+    acp_sync();
+    bool is_right = true;
+    std::uint64_t sections = 0;
+    if (acp_rank() == 0) {
+        is_right = stop_others(probe, seed, sections);
+        for (int rank = 1; rank <= last; ++rank) give(rank, 6, 1);
+    } else {
+        const volatile std::uint64_t* const end =
+            static_cast<const volatile std::uint64_t*>(
+                acp_query_address(acp_query_starter_ga(acp_rank()))) +
+            6;
+        for (; *end == 0 && is_right; ++sections) is_right = probe.work(1);
+    }
+    acp_sync();
+    if (acp_rank() != 0) give(0, acp_rank(), sections + 1);
+    acp_sync();
+    if (acp_rank() == 0)
+        for (int rank = 1; rank <= last; ++rank) sections += await_word(rank) - 1;
+    if (acp_barrier_dsm() != 0) return 4;
+    print("has each section once", acp_rank() != 0 || (probe.travelling.words[0] == sections &&
+                                                       probe.staying.words[0] == sections));
+    acp_sync();
+    print("works on", probe.work(10) && is_right);
+    acp_sync();
+    return acp_finalize_dsm() == 0 && acp_finalize() == 0 ? 0 : 4;
+}
+
 int with_stopped_agent(const Probe& probe) {
     bool is_right = probe.work(5);
     acp_sync();
@@ -290,5 +345,6 @@ int main(int argc, char** argv) {
     if (mode == "held") return with_dead_holder(probe);
     if (mode == "stopped") return with_stopped_holder(probe);
     if (mode == "agent") return with_stopped_agent(probe);
-    return with_random_kill(probe, std::strtoull(argc > 2 ? argv[2] : "1", nullptr, 0));
+    const std::uint64_t seed = std::strtoull(argc > 2 ? argv[2] : "1", nullptr, 0);
+    return mode == "stops" ? with_random_stops(probe, seed) : with_random_kill(probe, seed);
 }

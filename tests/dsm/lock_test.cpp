@@ -96,6 +96,20 @@ TEST_F(DsmLockTest, a_holder_that_dies_at_any_moment_leaves_bytes_of_two_section
     }
 }
 
+TEST_F(DsmLockTest, ranks_that_stop_at_any_moment_and_continue_lose_no_section) {
+    const std::uint64_t trials = number_of("TEST_TRIALS", 8);
+    const std::uint64_t first = number_of("TEST_SEED", 1);
+    for (std::uint64_t seed = first; seed < first + trials && !HasFailure(); ++seed) {
+        SCOPED_TRACE("TEST_SEED=" + std::to_string(seed));
+        const std::string output = output_of("stops", std::to_string(seed));
+        for (const std::string rank : {"rank 0: ", "rank 1: ", "rank 2: ", "rank 3: "}) {
+            expect(output, rank + "has each section once: yes");
+            expect(output, rank + "works on: yes");
+        }
+        expect_no(output);
+    }
+}
+
 TEST_F(DsmLockTest, a_lost_node_takes_its_pages_away_and_passes_its_locks_on) {
     const std::string output = output_of("agent");
     for (const std::string rank : {"rank 0: ", "rank 1: "}) {
