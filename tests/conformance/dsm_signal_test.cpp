@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signal handlers of a program touch shared pages while their thread sends, fetches or exchanges pages:
-// within a small bound of copies, so that their faults evict pages that were written. No thread waits
-// for itself, and all that the handlers wrote reaches all ranks.
+// within a small bound of copies, so that their faults evict pages that were written. The handlers get
+// no memory from the allocator. No thread waits for itself, and all that the handlers wrote reaches all
+// ranks.
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <pthread.h>
 #include <thread>
@@ -11,6 +13,7 @@
 
 #include "conformance/dsm_fixture.hpp"
 #include "support/random.hpp"
+#include "support/refuse_memory.hpp"
 
 namespace acp::test {
 namespace {
@@ -23,15 +26,18 @@ volatile std::uint64_t* area = nullptr;
 std::size_t own_word = 0;
 std::atomic<bool> may_touch{false};
 std::uint64_t touches = 0;  // counted by the handler
+constinit thread_local bool is_in_handler = false;
 Random* places = nullptr;
 
 // Reads a word of a page, and counts in a word of another one.
 void touch(int /*signal*/) {
     if (!may_touch.load(std::memory_order_relaxed)) return;
+    is_in_handler = true;
     (void)area[places->below(pages_count) * words_of_page + own_word];
     const std::size_t counted = places->below(pages_count) * words_of_page + own_word;
     area[counted] = area[counted] + 1;
     ++touches;
+    is_in_handler = false;
 }
 
 // Signals to a thread, until the end of this object.
@@ -73,6 +79,7 @@ protected:
         own_word = static_cast<std::size_t>(rank_);
         places = &random_;
         touches = 0;
+        refuse_for_good(1, all_from_there, [] { return is_in_handler; });
 
         struct sigaction action {};
 
@@ -87,6 +94,19 @@ protected:
         }
         area = nullptr;
         RankedTest::TearDown();
+    }
+
+    // The handlers of all ranks counted each of their touches.
+    void expect_all_counts() const {
+        area[own_word * words_of_page + total_word + own_word] = touches;
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+        EXPECT_GT(touches, 0U);
+        for (std::size_t rank = 0; rank < static_cast<std::size_t>(procs_); ++rank) {
+            std::uint64_t sum = 0;
+            for (std::size_t i = 0; i < pages_count; ++i) sum += area[i * words_of_page + rank];
+            EXPECT_EQ(sum, area[rank * words_of_page + total_word + rank]) << "of rank " << rank;
+        }
+        EXPECT_EQ(Refusal::seen(), 0U) << "allocations in handlers of faults";
     }
 
     void call(std::uint64_t kind) {
@@ -123,14 +143,27 @@ TEST_F(DsmSignalTest, handlers_touch_pages_while_their_thread_is_in_a_call) {
         }
         ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
     }
-    area[own_word * words_of_page + total_word + own_word] = touches;
-    ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
-    EXPECT_GT(touches, 0U);
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(procs_); ++rank) {
-        std::uint64_t sum = 0;
-        for (std::size_t i = 0; i < pages_count; ++i) sum += area[i * words_of_page + rank];
-        EXPECT_EQ(sum, area[rank * words_of_page + total_word + rank]) << "of rank " << rank;
+    expect_all_counts();
+}
+
+TEST_F(DsmSignalTest, handlers_send_what_they_evict_without_memory_of_the_allocator) {
+    const char* const text = std::getenv("TEST_ROUNDS");
+    const int epochs = text == nullptr ? 2 : std::atoi(text);
+    allow_seconds(200);
+    acp_stats_dsm_t before;
+    ASSERT_EQ(acp_query_stats_dsm(&before, sizeof before), 0) << acp_error_message();
+    may_touch.store(true, std::memory_order_relaxed);
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+        for (int i = 0; i < 300; ++i) raise(SIGUSR1);
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
     }
+    may_touch.store(false, std::memory_order_relaxed);
+    acp_stats_dsm_t after;
+    ASSERT_EQ(acp_query_stats_dsm(&after, sizeof after), 0) << acp_error_message();
+    if (has_several_nodes()) {
+        EXPECT_GT(after.pages_evicted_sent, before.pages_evicted_sent);
+    }
+    expect_all_counts();
 }
 
 }  // namespace

@@ -79,6 +79,65 @@ TEST_F(DsmStreamTest, a_stream_of_each_stride_reads_the_newest_bytes_by_few_faul
     }
 }
 
+// Windows are a small part of the bound: they drop no page that the stream is about to touch.
+TEST_F(DsmStreamTest, streams_under_a_bound_of_copies_keep_it_and_read_the_newest_bytes) {
+    const char* const text = std::getenv("TEST_ROUNDS");
+    const int rounds = text == nullptr ? 1 : std::atoi(text);
+    allow_seconds(60 + 20 * static_cast<unsigned>(rounds));
+    std::uint64_t value = 0;
+    for (int round = 0; round < rounds; ++round) {
+        for (const std::size_t bound : {std::size_t{1}, 100 * page, 256 * page}) {
+            ASSERT_EQ(acp_set_cache_dsm(bound), 0) << acp_error_message();
+            const std::uint64_t least = 64 * page;
+            const std::uint64_t most = bound < least ? least : bound;
+            for (const std::ptrdiff_t stride : {1, -1, 3, -7}) {
+                write_all(value += 10'000);
+                const acp_stats_dsm_t before = stats();
+                const std::size_t length =
+                    1 + (pages - 1) / static_cast<std::size_t>(std::abs(stride));
+                std::ptrdiff_t at = stride < 0 ? pages - 1 : 0;
+                for (std::size_t i = 0; i < length; ++i, at += stride) {
+                    const auto index = static_cast<std::size_t>(at);
+                    ASSERT_EQ(words_at(index)[3], value + index) << stride;
+                    if (reads_elsewhere() && procs_ == 2 && i % 32 == 0) {
+                        ASSERT_LE(stats().bytes_cached, most) << stride << ' ' << bound;
+                    }
+                }
+                const acp_stats_dsm_t after = stats();
+                if (reads_elsewhere() && procs_ == 2) {
+                    EXPECT_GT(after.pages_evicted, before.pages_evicted) << stride << ' ' << bound;
+                    // A window is a block of 16 pages at least where blocks are mapped.
+                    if (bound == 256 * page)
+                        EXPECT_GT(after.pages_ahead, before.pages_ahead) << stride;
+                    EXPECT_LE(after.pages_fetched - before.pages_fetched, 2 * pages + 64);
+                }
+                ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+            }
+        }
+    }
+    ASSERT_EQ(acp_set_cache_dsm(0), 0) << acp_error_message();
+}
+
+// Each rank writes its own words of all pages: evictions send them.
+TEST_F(DsmStreamTest, streams_of_writes_under_a_bound_of_copies_lose_no_byte) {
+    ASSERT_EQ(acp_set_cache_dsm(100 * page), 0) << acp_error_message();
+    const auto own = static_cast<std::size_t>(rank_);
+    allow_seconds(120);
+    for (std::uint64_t round = 1; round <= 3; ++round) {
+        for (std::size_t i = 0; i < pages; ++i) {
+            const std::size_t at = (rank_ + static_cast<int>(round)) % 2 == 0 ? i : pages - 1 - i;
+            words_at(at)[own] = round * 10'000 + at;
+        }
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+        for (std::size_t i = 0; i < pages; ++i) {
+            for (std::size_t rank = 0; rank < static_cast<std::size_t>(procs_); ++rank)
+                ASSERT_EQ(words_at(i)[rank], round * 10'000 + i) << round << ' ' << rank;
+        }
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+    }
+    ASSERT_EQ(acp_set_cache_dsm(0), 0) << acp_error_message();
+}
+
 TEST_F(DsmStreamTest, pages_fetched_ahead_and_not_touched_are_counted_when_they_are_dropped) {
     write_all(1);
     if (rank_ == 0) {
