@@ -2,7 +2,10 @@
 // The table of ranges that are bound to locks: by lock, and by the pages that have their bytes.
 #include "dsm/bound_ranges.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <gtest/gtest.h>
+#include <utility>
 #include <vector>
 
 namespace acp::dsm::test {
@@ -72,6 +75,24 @@ TEST(BoundRangesTest, each_of_many_locks_is_found) {
             EXPECT_EQ(range->first, i * 16);
         }
     }
+}
+
+TEST(BoundRangesTest, a_copy_of_a_range_has_its_bytes_of_the_page_alone) {
+    BoundRanges ranges;
+    ranges.bind(10, page + 100, 8);
+    ranges.bind(20, 2 * page - 8, 16);
+    const std::vector<std::byte> from(page, std::byte{1});
+    const auto copied = [&](memory::GlobalAddress lock, pages::PageNumber of) {
+        std::vector<std::byte> to(page, std::byte{0});
+        copy_bound(*ranges.find(lock), of, pages::PageView(from), pages::PageSpan(to));
+        std::vector<std::uint64_t> places;
+        for (std::uint64_t i = 0; i < page; ++i)
+            if (to[i] != std::byte{0}) places.push_back(i);
+        return std::pair(places.size(), places.empty() ? page : places.front());
+    };
+    EXPECT_EQ(copied(10, 1), std::pair(std::size_t{8}, std::uint64_t{100}));
+    EXPECT_EQ(copied(20, 1), std::pair(std::size_t{8}, page - 8));
+    EXPECT_EQ(copied(20, 2), std::pair(std::size_t{8}, std::uint64_t{0}));
 }
 
 TEST(BoundRangesTest, a_range_that_is_no_longer_bound_is_found_no_more) {

@@ -2,7 +2,10 @@
 // Ranges that are begun arrive at the homes without a wait of the caller; after finish() all have.
 #include "dsm/early_flusher.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "unit/dsm/fake_nodes.hpp"
 
@@ -42,6 +45,24 @@ TEST_F(EarlyFlusherTest, flushes_each_range_that_was_begun) {
         for (const pages::PageNumber page : {3U, 40U, 7U}) ASSERT_EQ(home_byte(page), round);
     }
     EXPECT_EQ(node().state.to_flush(0), 0U);
+}
+
+// The flush that has begun is slow.
+TEST_F(EarlyFlusherTest, finishes_behind_the_flush_that_has_begun) {
+    Flusher flusher(node().parts(0), operations::difference_code());
+    node().fetch(5);
+    write(5, 8);
+    std::atomic<bool> has_begun{false};
+    node().link.before_apply = [&has_begun] {
+        has_begun.store(true);
+        has_begun.notify_all();
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));  // lint: sleep is the subject
+    };
+    EarlyFlusher early(flusher);
+    early.begin({5, 1});
+    has_begun.wait(false);
+    early.finish();
+    EXPECT_EQ(home_byte(5), 8);
 }
 
 TEST_F(EarlyFlusherTest, flushes_what_was_begun_before_it_ends) {

@@ -113,6 +113,12 @@ public:
     // Called before a mark is made at the home.
     std::function<void()> before_mark = [] {};
 
+    // Called before a difference is applied at the home.
+    std::function<void()> before_apply = [] {};
+
+    // Called before a page is fetched into a journal.
+    std::function<void(pages::PageNumber)> before_get_into = [](pages::PageNumber) {};
+
     [[nodiscard]] std::uint64_t requests() const noexcept { return last_; }
 
     // Differences that were sent, or parts of them.
@@ -301,6 +307,7 @@ inline gma::Handle FakeLink::apply(pages::PageNumber page,
     ++applies_;
     std::vector<std::byte> bytes(difference.begin(), difference.end());
     const gma::Handle request = add(home, [this, page, home, bytes = std::move(bytes)] {
+        before_apply();
         const pages::PageSpan target = nodes_[home]->window.plain(page);
         const pages::PageSpan own = nodes_[node_]->window.plain(page);
         const auto parsed = pages::Difference::parse(bytes);
@@ -385,6 +392,7 @@ inline gma::Handle FakeLink::get_into(pages::PageSpan target,
                                       pages::PageNumber page,
                                       pages::NodeNumber home) {
     return add(home, [this, target, page, home] {
+        before_get_into(page);
         const pages::PageSpan source = nodes_[home]->window.plain(page);
         std::memcpy(target.data(), source.data(), source.size() / 2);
         sched::pause();

@@ -167,6 +167,37 @@ TEST_F(FlusherTest, sends_the_copy_of_a_dead_rank_before_what_was_written_since)
     EXPECT_EQ(node.state.to_flush(0), 0U);
 }
 
+// A rank dies at any step of a flush, and then a thread of another one restores the byte.
+TEST(FlusherDeaths, leave_a_page_of_which_another_rank_sends_what_was_restored_since) {
+    std::uint64_t deaths = 0;
+    sched::for_each_death(0, 10, [&deaths](const sched::Options& options) {
+        if (options.is_victim_resumed) return false;
+        FakeNodes nodes;
+        make_nodes(nodes, 2, 4);
+        FakeNode& node = *nodes[1];
+        node.fetch(1);
+        node.window.plain(1)[0] = std::byte{5};
+        node.state.add_written({1, 1});
+        const auto flush = [&node](pages::SlotNumber slot) {
+            Flusher flusher(node.parts(slot), operations::difference_code());
+            EXPECT_TRUE(flusher.flush({0, 4}).is_ok());
+        };
+        sched::Options mine = options;
+        mine.on_stall = [&node] { node.peers.dead[0] = true; };
+        const sched::Outcome outcome = sched::run(mine, {[&] { flush(0); }});
+        EXPECT_EQ(outcome.failure, "");
+        node.peers.dead[0] = outcome.is_victim_hit;
+        node.window.plain(1)[0] = std::byte{0};
+        node.state.add_written({1, 1});
+        flush(1);
+        EXPECT_EQ(nodes[0]->window.plain(1)[0], std::byte{0});
+        EXPECT_EQ(node.window.twin(1)[0], std::byte{0});
+        deaths += outcome.is_victim_hit ? 1 : 0;
+        return outcome.is_victim_hit;
+    });
+    EXPECT_GT(deaths, 10U);
+}
+
 TEST_F(FlusherTest, completes_the_journals_of_several_ranks_that_died_one_after_the_other) {
     FakeNode& node = *nodes_[1];
     write(1, 4, 0, 5);

@@ -217,6 +217,32 @@ TEST_P(PageEvictorTest, sends_the_writes_of_a_copy_before_it_goes) {
     EXPECT_EQ(noticed, homes_there);
 }
 
+// By the tracker async: no fault has changed the page's state.
+TEST_P(PageEvictorTest, sends_writes_that_the_kernel_alone_knows) {
+    if (GetParam() != TrackerKind::async) return;
+    for (PageNumber page = 0; page < homes_there; ++page) {
+        scene_.expect_read(rank_, page);
+        scene_.node().window.plain(page)[9] = std::byte{6};
+    }
+    for (PageNumber page = 0; page < homes_there; ++page) {
+        const PageState state = scene_.node().window.page_words().read(page).state;
+        EXPECT_TRUE(state == PageState::valid || scene_.home_byte(page, 9) == std::byte{6}) << page;
+    }
+    EXPECT_EQ(scene_.home_byte(0, 9), std::byte{6});
+}
+
+// A tracker maps the pages of a block together.
+TEST_P(PageEvictorTest, drops_a_whole_block_or_none_of_it) {
+    if (GetParam() != TrackerKind::protect) return;
+    scene_.expect_read(other_, 5);
+    for (PageNumber page = 0; page < 16; ++page) scene_.expect_read(rank_, page);
+    for (PageNumber page = 16; page < homes_there; ++page) scene_.expect_read(rank_, page);
+    for (PageNumber page = 0; page < 16; ++page) {
+        EXPECT_EQ(scene_.node().window.page_words().read(page).state, PageState::valid) << page;
+        EXPECT_NE(rank_.mapped.state(page), MappedState::absent) << page;
+    }
+}
+
 TEST_P(PageEvictorTest, leaves_copies_that_another_rank_maps) {
     for (PageNumber page = 0; page < 16; ++page) scene_.expect_read(other_, page);
     for (PageNumber page = 16; page < homes_there; ++page) scene_.expect_read(rank_, page);
@@ -346,6 +372,19 @@ TEST_P(PageEvictorTest, a_fetch_sends_the_writes_of_a_page_whose_evictor_died) {
     EXPECT_EQ(rank_.touch(3, 9, false), std::byte{7});
     EXPECT_EQ(rank_.touch(3, 10, false), std::byte{8});
     EXPECT_EQ(scene_.home_byte(3, 9), std::byte{7});
+}
+
+// No rank may touch the page before the barrier, which flushes it.
+TEST_P(PageEvictorTest, a_flush_sends_the_writes_of_a_page_whose_evictor_died) {
+    other_.touch(3, 9, true) = std::byte{7};
+    const auto lives = [](pages::SlotNumber) { return false; };
+    ASSERT_TRUE(scene_.node().window.page_words().begin_drop(3, 1, lives));
+    scene_.node().state.add_written({3, 1});
+    scene_.node().peers.dead[1] = true;
+    rank_.flush_all();
+    EXPECT_EQ(scene_.home_byte(3, 9), std::byte{7});
+    scene_.expect_read(rank_, 3);
+    EXPECT_EQ(rank_.touch(3, 9, false), std::byte{7});
 }
 
 // Each thread adds to bytes of its own in any pages, of which each rank prefers a half.

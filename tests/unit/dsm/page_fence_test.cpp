@@ -5,8 +5,10 @@
 // that died.
 #include "dsm/page_fence.hpp"
 
+#include <csignal>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/mman.h>
 #include <vector>
 
 #include "dsm/word_waits.hpp"
@@ -196,6 +198,92 @@ TEST_F(PageFenceTest, waits_for_a_rank_that_has_the_claim_and_for_a_thread_that_
         EXPECT_EQ(outcome.failure, "");
         EXPECT_TRUE(has_written);
     });
+}
+
+// An eviction drops no page that is to be flushed, and another rank completes the merge of a dead one there.
+TEST_F(PageFenceTest, counts_a_page_as_unsent_until_it_is_merged) {
+    nodes_[1]->fetch(3);
+    byte(1, 3, 8) = std::byte{11};
+    bool is_unsent = false;
+    nodes_[1]->link.before_get_into = [&](pages::PageNumber page) {
+        is_unsent = nodes_[1]->state.has_unsent(page);
+    };
+    ASSERT_TRUE(fence(1, {3, 1}).is_ok());
+    EXPECT_TRUE(is_unsent);
+    EXPECT_FALSE(nodes_[1]->state.has_unsent(3));
+}
+
+// The thread keeps the page at last.
+TEST_F(PageFenceTest, leaves_a_written_page_to_the_thread_that_moves_it_and_then_exchanges_it) {
+    sched::for_each_seed(100, [](std::uint64_t seed) {
+        FakeNodes nodes;
+        make_nodes(nodes, 2, 4);
+        FakeNode& node = *nodes[1];
+        node.fetch(1, 1);
+        const auto none_is_dead = [](pages::SlotNumber) { return false; };
+        const auto before = node.window.page_words().begin_drop(1, 1, none_is_dead);
+        ASSERT_TRUE(before.has_value());
+        node.window.plain(1)[8] = std::byte{11};
+        nodes[0]->window.plain(1)[9] = std::byte{22};
+        node.state.add_written({1, 1});
+        sched::Options options;
+        options.seed = seed;
+        const sched::Outcome outcome = sched::run(
+            options, {[&] {
+                          Flusher flusher(node.parts(0), operations::difference_code());
+                          PageFence both(node.parts(0), flusher);
+                          EXPECT_TRUE(both.synchronize({0, 2}).is_ok());
+                          EXPECT_EQ(nodes[0]->window.plain(1)[8], std::byte{11});
+                          EXPECT_EQ(node.window.plain(1)[9], std::byte{22});
+                      },
+                      [&] {
+                          for (int i = 0; i < 20; ++i) {
+                              EXPECT_TRUE(node.state.has_unsent(1))
+                                  << "an eviction would lose its writes";
+                              EXPECT_EQ(node.link.applies(), 0U);
+                              sched::pause();
+                          }
+                          node.window.page_words().cancel_drop(1, 1, *before);
+                          wake_waiters(node.state, node.peers, node.window.page_words().word(1));
+                      }});
+        EXPECT_EQ(outcome.failure, "");
+        EXPECT_FALSE(node.state.has_unsent(1));
+    });
+}
+
+// The journal that another rank reads if this one dies in the merge.
+PageJournal* watched_journal = nullptr;
+pages::PageSpan* watched_page = nullptr;
+JournalEntry seen_at_first_write;
+
+void note_first_write(int /*signal*/) {
+    seen_at_first_write = watched_journal->read(0);
+    mprotect(watched_page->data(), watched_page->size(), PROT_READ | PROT_WRITE);
+}
+
+TEST_F(PageFenceTest, names_a_page_in_its_journal_before_it_merges_a_byte) {
+    FakeNode& node = *nodes_[1];
+    node.fetch(3);
+    byte(0, 3, 8) = std::byte{11};
+    PageJournal journal = node.journals().of(0);
+    pages::PageSpan page = node.window.plain(3);
+    watched_journal = &journal;
+    watched_page = &page;
+
+    struct sigaction action {};
+
+    struct sigaction former {};
+
+    action.sa_handler = note_first_write;
+    ASSERT_EQ(sigaction(SIGSEGV, &action, &former), 0);
+    ASSERT_EQ(mprotect(page.data(), page.size(), PROT_READ), 0);
+    const base::Status status = fence(1, {3, 1});
+    sigaction(SIGSEGV, &former, nullptr);
+    ASSERT_TRUE(status.is_ok());
+    EXPECT_EQ(byte(1, 3, 8), std::byte{11});
+    EXPECT_EQ(seen_at_first_write.step, JournalStep::merging);
+    EXPECT_EQ(seen_at_first_write.page, 3U);
+    EXPECT_EQ(journal.read(0).step, JournalStep::none);
 }
 
 TEST_F(PageFenceTest, orders_the_writes_of_the_node_for_the_check) {

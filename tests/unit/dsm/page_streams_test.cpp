@@ -162,6 +162,58 @@ TEST_F(StreamTest, a_page_dropped_behind_a_stream_does_not_continue_it) {
     EXPECT_TRUE(ahead_.empty());
 }
 
+TEST_F(StreamTest, a_stream_whose_pages_were_dropped_does_not_continue_behind_them) {
+    PageNumber last = 0;
+    for (PageNumber page = 0; page < 200; ++page) {
+        const int before = faults_;
+        touch(page);
+        if (faults_ != before) last = page;
+    }
+    for (PageNumber page = 0; page < pages_count; ++page) mapped_.set(page, MappedState::absent);
+    ahead_.clear();
+    touch(last + 20);
+    EXPECT_TRUE(ahead_.empty());
+}
+
+TEST_F(StreamTest, a_window_is_as_long_as_it_may_be_at_most) {
+    for (const std::uint64_t ahead_max : {0U, 1U, 3U, 10U}) {
+        MappedPages<> mapped(pages_count);
+        PageStreams streams(mapped, 1);
+        std::uint64_t longest = 0;
+        for (PageNumber page = 0; page < 400; ++page) {
+            if (mapped.state(page) != MappedState::absent) continue;
+            const StreamWindow window = streams.on_fault(page, ahead_max);
+            longest = std::max(longest, window.count);
+            mapped.map(page, MappedState::is_protected);
+            for (std::uint64_t i = 0; i < window.count; ++i)
+                if (window.at(i) != window.sentinel)
+                    mapped.map(window.at(i), MappedState::is_protected);
+        }
+        EXPECT_EQ(longest, ahead_max);
+    }
+}
+
+// A fault there shows that the stream uses what was fetched for it.
+TEST_F(StreamTest, a_window_of_four_pages_or_more_has_a_sentinel_in_its_second_half) {
+    std::uint64_t with_sentinel = 0;
+    for (PageNumber page = 0; page < 1000; ++page) {
+        if (mapped_.state(page) != MappedState::absent) continue;
+        const StreamWindow window = streams_.on_fault(page);
+        mapped_.map(page, MappedState::is_protected);
+        for (std::uint64_t i = 0; i < window.count; ++i)
+            if (window.at(i) != window.sentinel)
+                mapped_.map(window.at(i), MappedState::is_protected);
+        if (window.count < 4) {
+            EXPECT_EQ(window.sentinel, StreamWindow::no_unit);
+            continue;
+        }
+        ++with_sentinel;
+        EXPECT_GE(window.sentinel, window.at(window.count / 2));
+        EXPECT_LE(window.sentinel, window.at(window.count - 1));
+    }
+    EXPECT_GT(with_sentinel, 5U);
+}
+
 TEST_F(StreamTest, a_window_of_whole_blocks_has_64_pages_at_most) {
     PageStreams streams(mapped_, 16);
     const auto map_block = [this](PageNumber block) {
