@@ -67,6 +67,25 @@ TEST_F(DsmCountersTest, say_what_was_fetched_sent_dropped_and_moved) {
     EXPECT_EQ(all(&acp_stats_dsm_t::barriers), 6 * static_cast<std::uint64_t>(procs_));
 }
 
+TEST_F(DsmCountersTest, count_no_page_dropped_by_a_barrier_behind_an_epoch_without_writes) {
+    auto* const words =
+        static_cast<volatile std::uint64_t*>(acp_alloc_home_dsm(8 * page, ACP_HOME_RANK, 0));
+    ASSERT_NE(words, nullptr) << acp_error_message();
+    const auto read_all = [&](std::uint64_t value) {
+        for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(words[i * 512], value) << i;
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+    };
+    read_all(0);
+    for (std::size_t i = 0; i < 8 && rank_ == 0; ++i) words[i * 512] = 7;
+    ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+    read_all(7);
+    const std::uint64_t dropped = all(&acp_stats_dsm_t::pages_dropped);
+    const std::uint64_t fetched = all(&acp_stats_dsm_t::pages_fetched);
+    for (int epoch = 0; epoch < 3; ++epoch) read_all(7);
+    EXPECT_EQ(all(&acp_stats_dsm_t::pages_dropped), dropped);
+    EXPECT_EQ(all(&acp_stats_dsm_t::pages_fetched), fetched);
+}
+
 TEST_F(DsmCountersTest, begin_at_zero_with_the_next_shared_pages) {
     auto* const words = static_cast<volatile std::uint64_t*>(acp_alloc_dsm(4 * page));
     ASSERT_NE(words, nullptr) << acp_error_message();

@@ -81,12 +81,12 @@ TEST_F(DsmKillTest, the_end_of_an_agent_ends_the_job_and_leaves_no_process) {
 
 class DsmStopTest : public ::testing::Test {
 protected:
-    static std::string output_of(const char* stopped) {
+    static std::string output_of(const char* stopped, const std::string& setting) {
         arm_watchdog(240, "a job of which something is stopped");
         JobOptions options;
         options.launcher = {"--on-failure=continue", "--nodes", "2", "--heap-size", "32M"};
         options.program = {ACP_TEST_PROGRAM_DIR "/dsm_stop_probe", stopped};
-        options.environment = {"ACP_ON_ERROR=return", "ACP_PEER_TIMEOUT=1"};
+        options.environment = {"ACP_ON_ERROR=return", "ACP_PEER_TIMEOUT=1", setting};
         const JobResult result = run_job(options);
         arm_watchdog(0, "");
         return result.output;
@@ -98,19 +98,22 @@ protected:
 };
 
 TEST_F(DsmStopTest, other_ranks_fetch_and_write_pages_while_one_is_stopped) {
-    const std::string output = output_of("rank");
+    const std::string output = output_of("rank", "ACP_ATTACH=off");
     for (const std::string rank : {"rank 0: ", "rank 1: ", "rank 2: "}) {
+        expect(output, rank + "waits for rank 3: yes");
         expect(output, rank + "reads while rank 3 is stopped: yes");
+        expect(output, rank + "still waits for rank 3: yes");
         expect(output, rank + "prefetches while rank 3 is stopped: yes");
     }
     for (const std::string rank : {"rank 0: ", "rank 1: ", "rank 2: ", "rank 3: "}) {
         expect(output, rank + "passes the barrier: yes");
+        expect(output, rank + "has what rank 3 copied: yes");
         expect(output, rank + "reads all: yes");
     }
 }
 
 TEST_F(DsmStopTest, a_node_whose_agent_is_stopped_is_named_and_copies_stay_readable) {
-    const std::string output = output_of("agent");
+    const std::string output = output_of("agent", "ACP_ATTACH=auto");
     for (const std::string rank : {"rank 0: ", "rank 1: ", "rank 2: ", "rank 3: "}) {
         expect(output, rank + "is refused by the barrier: yes");
         expect(output, rank + "reads its copy: yes");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Four ranks on two nodes, of which something is stopped while the others use shared pages.
 //   dsm_stop_probe rank   rank 3: the others fetch, write and prefetch pages, also those whose home is
-//                         its node; the barrier that they enter then ends when rank 3 continues
+//                         its node, while a copy of theirs waits for its help (ACP_ATTACH=off); the
+//                         barrier that they enter then ends when rank 3 continues
 //   dsm_stop_probe agent  the agent of ranks 2 and 3, which is the gateway of their node: the barriers
 //                         of both nodes fail, and copies of its pages stay readable
 // Each rank prints what it finds.
@@ -61,15 +62,27 @@ void print(const char* text, bool is_so) {
     std::fflush(stdout);
 }
 
+// Copies from the word of rank 3 need the help of that rank.
+std::uint64_t private_word = 17;
+
 int with_stopped_rank(volatile std::uint64_t* words) {
+    std::uint64_t copied = 0;
+    acp_handle_t copy = ACP_HANDLE_NULL;
     if (acp_rank() == last) {
         write(words, 2);
-        for (int rank = 0; rank < last; ++rank) give(rank, 0, static_cast<std::uint64_t>(getpid()));
+        const acp_atkey_t key = acp_register_memory(&private_word, sizeof private_word, 0);
+        for (int rank = 0; rank < last; ++rank) {
+            give(rank, 4, acp_query_ga(key, &private_word));
+            give(rank, 0, static_cast<std::uint64_t>(getpid()));
+        }
         raise(SIGSTOP);
     } else {
         const auto process = static_cast<pid_t>(take(0));
         acp::test::await_state(process, "T");
+        copy = acp_get(&copied, take(4), sizeof copied, ACP_HANDLE_NULL);
+        print("waits for rank 3", acp_inquire(copy) != 0);
         print("reads while rank 3 is stopped", is_written(words, pages, 1));
+        print("still waits for rank 3", acp_inquire(copy) != 0);
         print("prefetches while rank 3 is stopped",
               acp_prefetch_dsm(const_cast<std::uint64_t*>(words), pages * 4096) == 0);
         write(words, 2);
@@ -82,6 +95,8 @@ int with_stopped_rank(volatile std::uint64_t* words) {
         }
     }
     print("passes the barrier", acp_barrier_dsm() == 0);
+    acp_complete(copy);
+    print("has what rank 3 copied", acp_rank() == last || copied == 17);
     print("reads all", is_written(words, pages, 2));
     return acp_finalize_dsm() == 0 && acp_finalize() == 0 ? 0 : 4;
 }

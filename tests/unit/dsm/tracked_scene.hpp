@@ -155,6 +155,9 @@ public:
         return counters_.ahead.load(std::memory_order_relaxed);
     }
 
+    // Whether no fault has shown the use of a page that was fetched ahead.
+    [[nodiscard]] bool take_ahead(PageNumber page) { return mapped_.take_ahead(page); }
+
     // Faults since the last call.
     [[nodiscard]] std::uint64_t faults() {
         const std::uint64_t all = counters_.faults.load(std::memory_order_relaxed);

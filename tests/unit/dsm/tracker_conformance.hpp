@@ -93,6 +93,39 @@ TEST_P(TrackerConformance, maps_the_next_pages_of_a_stream_before_they_are_touch
     }
 }
 
+TEST_P(TrackerConformance, takes_one_fault_for_a_write_to_an_absent_page) {
+    TrackedScene scene(GetParam(), 40);
+    *scene.page(5) = 'w';
+    EXPECT_EQ(scene.faults(), 1U);
+    EXPECT_TRUE(scene.harvest().has(5));
+}
+
+// A fault there opens the next window before the stream has used this one.
+TEST_P(TrackerConformance, leaves_one_page_of_a_long_window_to_a_fault) {
+    TrackedScene scene(GetParam(), 2048);
+    const PageNumber unit = scene.tracker().maps_whole_blocks() ? Tracker::block_pages : 1;
+    bool has_gap = false;
+    for (PageNumber page = 0; page < 40 * unit; page += unit) {
+        EXPECT_EQ(*scene.page(page), TrackedScene::initial(page * page_bytes)) << page;
+        PageNumber end = scene.count();
+        while (scene.mapped().state(end - 1) == MappedState::absent) --end;
+        for (PageNumber at = page; at < end; ++at)
+            has_gap = has_gap || scene.mapped().state(at) == MappedState::absent;
+    }
+    EXPECT_TRUE(has_gap);
+}
+
+TEST_P(TrackerConformance, notes_that_a_stream_used_what_was_fetched_ahead_of_it) {
+    TrackedScene scene(GetParam(), 2048);
+    constexpr PageNumber touched = 600;
+    for (PageNumber page = 0; page < touched; ++page)
+        EXPECT_EQ(*scene.page(page), TrackedScene::initial(page * page_bytes)) << page;
+    EXPECT_GT(scene.pages_ahead(), touched / 2);
+    // The last window has had no fault behind it.
+    for (PageNumber page = 0; page < touched - 2 * PageStreams::window_pages_max; ++page)
+        EXPECT_FALSE(scene.take_ahead(page)) << page;
+}
+
 TEST_P(TrackerConformance, fetches_nothing_ahead_of_pages_that_are_touched_at_random) {
     TrackedScene scene(GetParam(), 1 << 14);
     acp::test::Random random(11);
