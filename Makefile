@@ -161,8 +161,10 @@ sim:
 	@$(bin)/acpsim run --seeds $(SEEDS) --jobs $(JOBS)
 
 mutants:
-	@cmake/setup.sh build
-	$(call build_preset,mutants,acpsim acp_claims acp_operations acp_engine)
+	@cmake/setup.sh build test
+	$(call build_preset,mutants,acpsim acp_claims acp_operations acp_engine acp_pm acp_team)
+	$(call build_preset,test,all conformance_dsm conformance_dsm_homes conformance_dsm_locks conformance_dsm_pointers conformance_dsm_random \
+	    dsm_driver dsm_stop_probe)
 	@python3 tests/sim/mutants.py --build build/mutants --jobs $(JOBS)
 	@python3 tests/mutants/heap.py
 	@python3 tests/mutants/table.py
