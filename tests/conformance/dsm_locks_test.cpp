@@ -233,6 +233,26 @@ TEST_F(DsmLocksTest, a_barrier_of_a_former_holder_leaves_the_bytes_of_the_holder
     end(lock, 0);
 }
 
+// The last rank has a copy of the page, whose home is the node of rank 0.
+TEST_F(DsmLocksTest, a_word_that_is_no_longer_bound_is_sent_by_none_but_its_writer) {
+    for (std::uint64_t round = 1; round <= 3; ++round) {
+        const acp_lock_t lock = make_lock(0);
+        bind(lock, area_, 8);
+        for (int turn = 0; turn < procs_; ++turn) {
+            if (turn == rank_) add_one(lock, area_, 1);
+            sync_ranks();
+        }
+        EXPECT_EQ(area_[1], round - 1);
+        end(lock, 0);
+        if (rank_ == 0) area_[0] = 1000 * round;
+        if (rank_ == procs_ - 1) area_[1] = round;
+        barrier();
+        EXPECT_EQ(area_[0], 1000 * round);
+        EXPECT_EQ(area_[1], round);
+        barrier();
+    }
+}
+
 TEST_F(DsmLocksTest, each_wrong_call_is_refused_on_all_ranks_and_changes_nothing) {
     const acp_lock_t lock = make_lock(0);
     const acp_lock_t other = make_lock(procs_ - 1);
