@@ -55,6 +55,9 @@ public:
         if (end > released_) released_ = end;
     }
 
+    // Frees all pieces.
+    void clear() noexcept { released_ = reserved_; }
+
     [[nodiscard]] bool is_empty() const noexcept { return released_ == reserved_; }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }

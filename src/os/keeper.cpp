@@ -25,7 +25,7 @@ namespace acp::os {
 namespace {
 
 // how long to wait for processes that do not die
-constexpr std::uint64_t patience_ns = 10'000'000'000;
+constexpr std::uint64_t orphan_patience_ns = 10'000'000'000;
 // how long a child may live after its starter has ended
 constexpr std::int64_t abandoned_ns = 5'000'000'000;
 // length of a thread's name, with its terminating zero
@@ -86,7 +86,7 @@ void wait_for_end_of_either(int child, int parent) noexcept {
     close_descriptors();
     wait_for_end_of_either(child, parent);
     const WaitStatus status = wait_for_end(child);
-    end_all_children(now_ns() + patience_ns);
+    end_all_children(now_ns() + orphan_patience_ns);
     end_as(status);
 }
 

@@ -53,6 +53,14 @@ TEST(CallStaging, has_room_for_all_of_its_bytes_whenever_it_is_empty) {
     EXPECT_FALSE(staging.reserve(~std::uint64_t{0}).has_value());
 }
 
+TEST(CallStaging, frees_all_pieces_at_once) {
+    Staging staging(128);
+    ASSERT_TRUE(staging.reserve(64) && staging.reserve(64));
+    staging.clear();
+    EXPECT_TRUE(staging.is_empty());
+    EXPECT_TRUE(staging.reserve(128).has_value());
+}
+
 TEST(CallStaging, keeps_no_room_for_nothing) {
     Staging staging(64);
     const auto all = staging.reserve(64);

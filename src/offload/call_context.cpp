@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Posts, waits, and takes answers in the order of the ring.
+#include "offload/call_context.hpp"
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "os/brief_poll.hpp"
+#include "os/futex.hpp"
+#include "os/memory_file.hpp"
+
+namespace acp::offload {
+
+namespace {
+
+using base::Code;
+using call::CallEnd;
+using call::Cancel;
+
+// The number of a call, and its ticket in the ring.
+[[nodiscard]] constexpr std::uint64_t call_of(std::uint64_t ticket) noexcept {
+    return ticket + 1;
+}
+
+[[nodiscard]] constexpr std::uint64_t ticket_of(std::uint64_t call) noexcept {
+    return call - 1;
+}
+
+[[nodiscard]] Status no_such_call(std::uint64_t call) {
+    return {Code::stale, "call " + std::to_string(call) +
+                             " of the context does not exist, or its result was taken"};
+}
+
+}  // namespace
+
+Status CallContext::check_open(Posting posting) const {
+    if (is_closed_ && posting == Posting::of_users) return {Code::stale, "the context was closed"};
+    if (worker_.has_ended()) return worker_.failure();
+    if (calls_.size() >= results_max && posting == Posting::of_users) {
+        return {Code::limit, "the results of " + std::to_string(calls_.size()) +
+                                 " calls of the context were not taken, and no more are kept: wait "
+                                 "for these calls"};
+    }
+    return {};
+}
+
+Result<std::uint64_t> CallContext::post(call::WorkerOperation operation,
+                                        std::uint64_t target,
+                                        const call::CallArguments& arguments) {
+    return post_call(Posting::of_users, operation, target, arguments);
+}
+
+Result<std::uint64_t> CallContext::post_call(Posting posting,
+                                             call::WorkerOperation operation,
+                                             std::uint64_t target,
+                                             const call::CallArguments& arguments) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t bytes = arguments.staging_bytes();
+    for (;;) {
+        take_answers();
+        if (Status status = check_open(posting); !status.is_ok()) return status;
+        const bool has_slot = ring_.in_flight() < memory_.ring.slot_count;
+        const auto piece = has_slot ? staging_.reserve(bytes) : std::nullopt;
+        if (!piece) {
+            const std::uint64_t oldest = ring_.oldest();
+            lock.unlock();
+            sleep_until_answered(oldest);
+            lock.lock();
+            continue;
+        }
+        // A piece of a call that fails here is freed with the next call.
+        if (Status status = commit_staging(piece->offset + bytes); !status.is_ok()) return status;
+        std::byte* const staged = memory_.staging + piece->offset;
+        const std::uint64_t ticket = ring_.oldest() + ring_.in_flight();
+        calls_.try_emplace(call_of(ticket), Record{piece->end, staged, arguments, std::nullopt});
+        const auto posted = ring_.post(
+            arguments.encode(target, static_cast<std::uint8_t>(operation), staged, piece->offset));
+        if (posted->is_server_asleep)
+            (void)os::futex_wake(ring_.head().server_bell.word(), os::everybody);
+        return call_of(ticket);
+    }
+}
+
+// Pages that were committed stay so.
+Status CallContext::commit_staging(std::uint64_t end) {
+    if (end <= committed_bytes_) return {};
+    const std::uint64_t until = call::worker_pages(end);
+    Status status =
+        os::commit(memory_.file, memory_.file_offset + committed_bytes_, until - committed_bytes_);
+    if (status.is_ok()) committed_bytes_ = until;
+    return status;
+}
+
+void CallContext::take_answers() noexcept {
+    // First, so that the ring has all answers that the worker ever gives.
+    const bool has_ended = worker_.has_ended();
+    while (const auto answer = ring_.take()) {
+        Record& call = calls_.find(call_of(answer->ticket))->second;
+        if (answer->outcome == CallEnd::returned) call.arguments.fetch_output(call.staged);
+        call.arguments.clear();
+        staging_.release(call.staged_end);
+        call.result = {answer->outcome, answer->result};
+    }
+    if (ring_.in_flight() == 0) staging_.clear();
+    if (!has_ended) return;
+    for (auto& [number, call] : calls_) {
+        if (!call.result) call.result = {CallEnd::ended, 0};
+    }
+}
+
+Result<std::optional<CallResult>> CallContext::test(std::uint64_t call) {
+    const std::lock_guard lock(mutex_);
+    take_answers();
+    const auto found = calls_.find(call);
+    if (found == calls_.end()) return no_such_call(call);
+    const std::optional<CallResult> result = found->second.result;
+    if (result) calls_.erase(found);
+    return result;
+}
+
+Result<CallResult> CallContext::wait(std::uint64_t call) {
+    for (;;) {
+        auto tested = test(call);
+        if (!tested.is_ok()) return std::move(tested).failure();
+        if (tested.value()) return *tested.value();
+        sleep_until_answered(ticket_of(call));
+    }
+}
+
+void CallContext::sleep_until_answered(std::uint64_t ticket) const {
+    const auto is_over = [&] { return ring_.is_answered(ticket) || worker_.has_ended(); };
+    if (os::poll_briefly(is_over)) return;
+    auto& bell = ring_.head().client_bell;
+    const std::uint32_t value = bell.announce();
+    // seq_cst: the poll below comes after the announcement; partners: RingServer::answer(), and
+    // wake_all() after WorkerEnd::note()
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!is_over()) (void)os::futex_wait(bell.word(), value, -1);
+}
+
+Result<Cancel> CallContext::cancel(std::uint64_t call) {
+    const std::lock_guard lock(mutex_);
+    take_answers();
+    const auto found = calls_.find(call);
+    if (found == calls_.end()) return no_such_call(call);
+    return found->second.result ? Cancel::over : ring_.cancel(ticket_of(call));
+}
+
+void CallContext::drain() {
+    for (;;) {
+        std::unique_lock lock(mutex_);
+        take_answers();
+        if (ring_.in_flight() == 0 || worker_.has_ended()) return;
+        const std::uint64_t last = ring_.oldest() + ring_.in_flight() - 1;
+        lock.unlock();
+        sleep_until_answered(last);
+    }
+}
+
+Status CallContext::close() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(is_closed_, true)) return {Code::stale, "the context was closed before"};
+    }
+    drain();
+    auto posted = post_call(Posting::of_close, call::WorkerOperation::close, 0, {});
+    if (!posted.is_ok()) return std::move(posted).failure();
+    auto closed = wait(posted.value());
+    if (!closed.is_ok()) return std::move(closed).failure();
+    return closed.value().end == CallEnd::returned ? Status() : worker_.failure();
+}
+
+void CallContext::wake_all() noexcept {
+    auto& bell = ring_.head().client_bell;
+    // seq_cst: comes after what the caller has stored; partner: sleep_until_answered()
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    (void)bell.ring();
+    (void)os::futex_wake(bell.word(), os::everybody);
+}
+
+}  // namespace acp::offload

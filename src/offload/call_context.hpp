@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A context of a worker process, as its owner knows it: calls begin in the order in which they were
+// posted, and have numbers by which any thread waits for their results, in any order. Buffers are
+// copied when a call is posted, and back when a thread first sees its answer. Any thread.
+// Tests: tests/unit/offload/worker_process_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "base/status.hpp"
+#include "offload/worker_end.hpp"
+
+#include "call/arguments.hpp"
+#include "call/ring.hpp"
+#include "call/staging.hpp"
+#include "call/worker_memory.hpp"
+
+namespace acp::offload {
+
+using base::Result;
+using base::Status;
+
+// The memory of one context.
+struct ContextMemory {
+    call::RingView<> ring;
+    std::byte* staging = nullptr;  // worker_staging_bytes
+    int file = -1;                 // of the staging memory, whose pages are committed before use
+    std::uint64_t file_offset = 0;
+};
+
+// How a call has ended.
+struct CallResult {
+    call::CallEnd end = call::CallEnd::returned;
+    std::uint64_t value = 0;
+};
+
+class CallContext {
+public:
+    //   memory  of a ring that no client has used
+    //   worker  must outlive this
+    CallContext(std::uint32_t number, const ContextMemory& memory, const WorkerEnd& worker)
+        : number_(number),
+          memory_(memory),
+          worker_(worker),
+          ring_(memory.ring),
+          staging_(call::worker_staging_bytes) {}
+
+    [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
+
+    // Posts a call; returns its number, from 1. Waits for room while as many calls as the ring has
+    // slots are in flight, or their buffers fill the staging memory.
+    //   arguments  copied, with the contents of `in` buffers; memory of `out` buffers must stay
+    //              until a thread has got the call's result
+    // Errors: peer (the worker has ended), stale (the context was closed), limit (results_max
+    // calls are in flight or have results that were not taken), memory.
+    Result<std::uint64_t> post(call::WorkerOperation operation,
+                               std::uint64_t target,
+                               const call::CallArguments& arguments);
+
+    // Waits for a call, and takes its result, once. Blocks.
+    // Errors: stale (no such call, or its result was taken).
+    Result<CallResult> wait(std::uint64_t call);
+
+    // wait() without waiting: nullopt if the call has not ended.
+    Result<std::optional<CallResult>> test(std::uint64_t call);
+
+    // Cancels a call that has not begun: its function will not run, and wait() returns
+    // CallEnd::cancelled. Errors: stale, as wait().
+    Result<call::Cancel> cancel(std::uint64_t call);
+
+    // Waits for all calls that were posted. Blocks.
+    void drain();
+
+    // Fails later posts with `stale`, waits for all calls, and ends the worker's thread. Blocks.
+    // Errors: stale (closed before), peer (the worker has ended; the context is closed).
+    Status close();
+
+    // Wakes all threads that wait, for the thread that reports the worker's end.
+    void wake_all() noexcept;
+
+    static constexpr std::size_t results_max = 65'536;
+
+private:
+    // A call whose result was not taken.
+    struct Record {
+        std::uint64_t staged_end;
+        const std::byte* staged;
+        call::CallArguments arguments;
+        std::optional<CallResult> result;  // once the call has ended
+    };
+
+    // Whether post() checks that the context is open.
+    enum class Posting : std::uint8_t { of_users, of_close };
+
+    Result<std::uint64_t> post_call(Posting posting,
+                                    call::WorkerOperation operation,
+                                    std::uint64_t target,
+                                    const call::CallArguments& arguments);
+    [[nodiscard]] Status check_open(Posting posting) const;
+    void take_answers() noexcept;
+    Status commit_staging(std::uint64_t end);
+    void sleep_until_answered(std::uint64_t ticket) const;
+
+    const std::uint32_t number_;
+    const ContextMemory memory_;
+    const WorkerEnd& worker_;
+    mutable std::mutex mutex_;  // guards the following, but for RingClient::is_answered()
+    call::RingClient<> ring_;
+    call::Staging staging_;
+    std::uint64_t committed_bytes_ = 0;      // prefix of the staging memory
+    std::map<std::uint64_t, Record> calls_;  // keys: numbers of calls
+    bool is_closed_ = false;
+};
+
+}  // namespace acp::offload

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Claims, decodes, calls, answers.
+#include "worker/context_server.hpp"
+
+#include <array>
+#include <atomic>
+#include <optional>
+
+#include "os/brief_poll.hpp"
+#include "os/futex.hpp"
+
+namespace acp::worker {
+
+using call::CallEnd;
+using call::CallShape;
+using call::WorkerOperation;
+
+void ContextServer::serve() {
+    if (server_.begin()) wake_client();
+    for (;;) {
+        const Claimed call = await_call();
+        OperationResult done;
+        if (!call.is_cancelled()) done = carry_out(call);
+        if (server_.answer(call, done.end, done.result)) wake_client();
+        if (done.is_last) return;
+    }
+}
+
+ContextServer::Claimed ContextServer::await_call() {
+    std::optional<Claimed> call;
+    const auto has_call = [&] {
+        call = server_.next();
+        return call.has_value();
+    };
+    while (!os::poll_briefly(has_call)) {
+        auto& bell = server_.head().server_bell;
+        const std::uint32_t value = bell.announce();
+        // seq_cst: the poll below comes after the announcement; partner: RingClient::post()
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (has_call()) break;
+        (void)os::futex_wait(bell.word(), value, -1);
+    }
+    return *call;
+}
+
+OperationResult ContextServer::carry_out(const Claimed& call) {
+    const CallShape shape = CallShape::of(call.shape());
+    const std::uint64_t target = call.target();
+    std::array<std::uint64_t, call::slot_words> words;  // NOLINT: as many as count are read
+    const std::uint32_t in_slot = shape.is_in_slot() ? shape.count : 2;
+    for (std::uint32_t i = 0; i < in_slot; ++i) words[i] = call.word(i);
+    if (!call::decode_arguments(shape, words, memory_, arguments_).is_ok())
+        return {CallEnd::refused, 0, false};
+    const auto operation = static_cast<WorkerOperation>(shape.operation);
+    if (operation == WorkerOperation::function) return call_guarded(target, shape.result);
+    if (operation == WorkerOperation::close) return {CallEnd::returned, 0, true};
+    return operate_(operation, target, arguments_);
+}
+
+OperationResult ContextServer::call_guarded(std::uint64_t function, call::ResultKind result) {
+    struct GuardedCall {
+        std::uint64_t function;
+        const call::FunctionArguments& arguments;
+        call::ResultKind kind;
+        OperationResult done;
+    } guarded{function, arguments_, result, {}};
+
+    const auto body = [](void* argument) noexcept {
+        GuardedCall& inside = *static_cast<GuardedCall*>(argument);
+        try {
+            inside.done.result =
+                call::call_function(inside.function, inside.arguments, inside.kind);
+        } catch (...) {
+            inside.done.end = CallEnd::thrown;
+        }
+    };
+    const int signal = guard_.run(body, &guarded);
+    if (signal != 0) return {CallEnd::faulted, static_cast<std::uint64_t>(signal), false};
+    return guarded.done;
+}
+
+void ContextServer::wake_client() noexcept {
+    (void)os::futex_wake(server_.head().client_bell.word(), os::everybody);
+}
+
+}  // namespace acp::worker

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A library that tests load into worker processes.
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <sched.h>
+#include <stdexcept>
+#include <unistd.h>
+
+#pragma GCC visibility push(default)
+
+extern "C" {
+
+std::int64_t add(std::int64_t a, std::int64_t b) {
+    return a + b;
+}
+
+double scale(double factor, const double* values, std::int64_t count, double* scaled) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += scaled[i] = factor * values[i];
+    return sum;
+}
+
+std::uint64_t sum_of_bytes(const unsigned char* bytes, std::uint64_t count) {
+    return std::accumulate(bytes, bytes + count, std::uint64_t{0});
+}
+
+// Adds 1 to a word, which a caller reads to see that the function has begun.
+std::uint64_t count_up(std::atomic<std::uint64_t>* word) {
+    return word->fetch_add(1) + 1;
+}
+
+// Adds 1 to a word, and returns when another one is not 0.
+std::uint64_t wait_for(std::atomic<std::uint64_t>* begun, std::atomic<std::uint64_t>* flag) {
+    begun->fetch_add(1);
+    while (flag->load() == 0) sched_yield();
+    return flag->load();
+}
+
+void write_to(volatile char* address) {
+    *address = 1;
+}
+
+void divide_by(volatile int* zero) {
+    *zero = 100 / *zero;
+}
+
+void throw_something() {
+    throw std::runtime_error("from the device");
+}
+
+void end_process(int code) {
+    std::exit(code);
+}
+
+void kill_process(int signal) {
+    (void)kill(getpid(), signal);
+}
+
+std::int64_t own_process() {
+    return getpid();
+}
+}
+
+#pragma GCC visibility pop
