@@ -47,11 +47,15 @@ bool AllocateBlocks::check_fields(const Call& call) noexcept {
 
 Code AllocateBlocks::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     const Words sizes(call.tail);
+    // Where a block has found no room, the heap is not searched again for as long a block.
+    std::uint64_t refused = ~std::uint64_t{0};
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         const heap::Offset block =
-            owner.heap().allocate(owner.thread(), sizes[i], call->alignment, call->owner);
-        const GlobalAddress address = block != heap::no_block ? owner.address_of(block) : 0;
-        (void)reply.tail.add(address);
+            sizes[i] >= refused
+                ? heap::no_block
+                : owner.heap().allocate(owner.thread(), sizes[i], call->alignment, call->owner);
+        if (block == heap::no_block) refused = std::min(refused, sizes[i]);
+        (void)reply.tail.add(block != heap::no_block ? owner.address_of(block) : 0);
     }
     return Code::ok;
 }

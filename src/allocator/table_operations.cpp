@@ -27,6 +27,9 @@ namespace {
 // The most buckets that one operation visits or clears.
 constexpr std::uint32_t buckets_max = 64;
 
+// ClearTable returns once it has erased this number of entries.
+constexpr std::uint32_t cleared_max = 256;
+
 // Writes visited entries behind the output of a walk.
 class WalkWriter {
 public:
@@ -139,7 +142,9 @@ Code WalkEntries::on(HeapTables& owner, Block table, const Call& call, Reply& re
 // not be erased, the bucket is visited again: the entry's value may have been replaced.
 Code ClearTable::on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept {
     reply->after = call->after;
-    for (std::uint32_t i = 0; i < buckets_max && reply->has_more != 0 && reply->has_room != 0;
+    std::uint32_t erased = 0;
+    for (std::uint32_t i = 0;
+         i < buckets_max && erased < cleared_max && reply->has_more != 0 && reply->has_room != 0;
          ++i) {
         std::array<std::pair<std::uint64_t, table::RecordName>, 32>
             noted;  // NOLINT: written as far as read
@@ -160,6 +165,7 @@ Code ClearTable::on(HeapTables& owner, Block table, const Call& call, Reply& rep
             if (effect == Effect::damaged) return Code::system;
             if (effect == Effect::no_room) reply->has_room = 0;
         }
+        erased += count;
         if (!are_erased) continue;
         reply->after = after;
         reply->has_more = walked == table::Walked::more ? 1 : 0;

@@ -19,7 +19,9 @@
 //       node, with the shape of the job and of the owner's heap. Any other code than ok ends the
 //       operation before an Owner is made.
 //   run(Owner&, OperationCall<Input, Tail>, OperationReply<Output>&) -> Code Neither blocks nor throws.
-//       Moves at most 64 KiB and makes at most 1,000 steps. With any other code than ok neither
+//       Copies at most 64 KiB, and accesses the owner's memory at most as often as
+//       tests/unit/operations/steps/operation_steps_test.cpp states for the row, at most 20,000
+//       times: a gateway is away for about 100 us at most. With any other code than ok neither
 //       output nor tail is sent.
 //   places_of(const Input&) or places_of(const Input&, tail bytes) -> std::string Optional: the
 //       addresses that a request names, for the message of a failure. May throw std::bad_alloc.

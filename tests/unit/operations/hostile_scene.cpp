@@ -345,9 +345,9 @@ std::vector<std::uint64_t> HostileScene::telling_words() const {
                                      960,
                                      1'024,
                                      1'025,
-                                     heap_bytes,
-                                     heap_bytes - 1,
-                                     heap_bytes / 16 + 1,
+                                     heap_bytes_,
+                                     heap_bytes_ - 1,
+                                     heap_bytes_ / 16 + 1,
                                      ~std::uint64_t{0},
                                      ~std::uint64_t{0} - 15,
                                      std::uint64_t{1} << 31,
@@ -355,8 +355,8 @@ std::vector<std::uint64_t> HostileScene::telling_words() const {
                                      std::uint64_t{1} << 36,
                                      std::uint64_t{1} << 63};
     words.insert(words.end(), {start,
-                               start + heap_bytes,
-                               start + heap_bytes - 16,
+                               start + heap_bytes_,
+                               start + heap_bytes_ - 16,
                                start - 16,
                                starter_start(),
                                heap_start(bystander),
@@ -375,7 +375,7 @@ std::vector<std::uint64_t> HostileScene::telling_words() const {
                                held.locks[1],
                                held.shared_pages});
     for (const std::uint64_t address : {held.separate, held.lists[0], held.record, held.table.table,
-                                        held.vector.address, start + heap_bytes + 160}) {
+                                        held.vector.address, start + heap_bytes_ + 160}) {
         const list::BlockNumber number = table::number_of(address - start);
         words.insert(words.end(), {address + 16, number, apart_address(target, number),
                                    apart_address(bystander, number), apart_address(0, number),

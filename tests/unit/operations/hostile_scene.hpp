@@ -83,7 +83,6 @@ class HostileScene {
 public:
     static constexpr std::uint32_t target = 1;  // the process on whose memory requests run
     static constexpr std::uint32_t bystander = 2;
-    static constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
     static constexpr std::uint64_t id = 0x1d;
     static constexpr std::uint32_t elements = 8;
     static constexpr std::uint64_t shared_pages = 2;
@@ -93,7 +92,10 @@ public:
     // Offset in the starter memory.
     static constexpr std::uint64_t desk_at = 1'024;
 
-    HostileScene() : target_content_(fill(target)), bystander_content_(fill(bystander)) {
+    explicit HostileScene(std::uint32_t heap_areas = 4)
+        : heap_bytes_(heap_areas * heap::area_bytes),
+          target_content_(fill(target)),
+          bystander_content_(fill(bystander)) {
         make_desk();
     }
 
@@ -119,6 +121,9 @@ public:
         return value;
     }
 
+    // The result of the last request.
+    [[nodiscard]] const Bytes& result() const noexcept { return result_; }
+
     [[nodiscard]] const HeapContent& content() const noexcept { return target_content_; }
 
     [[nodiscard]] std::uint64_t heap_start(std::uint32_t process) const {
@@ -127,6 +132,12 @@ public:
 
     [[nodiscard]] std::uint64_t starter_start() const {
         return owner_.space.starter_address(target);
+    }
+
+    // The memory of the node, as the thread that runs requests has it mapped.
+    [[nodiscard]] std::span<const std::byte> memory() const noexcept {
+        return {reinterpret_cast<const std::byte*>(&owner_.segment.control()),
+                owner_.segment.layout().total};
     }
 
     // A valid request of each row of the table of operations.
@@ -190,7 +201,8 @@ private:
     void expect_allocated(std::uint64_t container);
     void expect_list_sound(std::uint64_t list, std::uint32_t process);
 
-    node::Segment node_ = local::test::make_node(3, 2, heap_bytes);
+    std::uint64_t heap_bytes_;
+    node::Segment node_ = local::test::make_node(3, 2, heap_bytes_);
     local::test::Owner owner_{node_, 0};
     Bytes result_;
     HeapContent target_content_;
