@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <new>
 #include <utility>
 
 #include "os/cancellation.hpp"
@@ -46,9 +47,7 @@ Handle Issuer::issue_attach(const Command& command, Handle order) {
         JobRunner::count_at_once(*line, command.bytes);
         return marks_.inline_handle.load(std::memory_order_relaxed);
     }
-    if (!is_found) {
-        return handle_null;
-    }
+    if (!is_found) return handle_null;
     std::unique_lock lock(
         parts_.commands.mutex);  // what failed just now fails again, and is explained
     if (!parts_.commands.queue.has_room()) [[unlikely]] {
@@ -61,9 +60,8 @@ Handle Issuer::issue_attach(const Command& command, Handle order) {
     return number;
 }
 
-// Issues a copy with an end on another node, whose order is satisfied, where the gateway is in this process. If no other command
-// is in flight it leaves at once. Otherwise it is collected and leaves with the next poll of any thread: when an answer arrives,
-// at the latest after a nap of the service thread. A bad end is detected on the node where it is used.
+// A copy with an end on another node, where the gateway is in this process. It leaves at once if no
+// other command is in flight, else with the next poll of any thread.
 Handle Issuer::issue_remote(GlobalAddress target,
                             GlobalAddress source,
                             std::uint64_t bytes,
@@ -84,14 +82,11 @@ Handle Issuer::issue_remote(GlobalAddress target,
         number = parts_.commands.queue.admit_ready_copy(target, source, bytes);
         is_due = parts_.remote.collect(number, false);
     }
-    if (is_due) {
-        parts_.progress.send_collected();
-    }
+    if (is_due) parts_.progress.send_collected();
     return number;
 }
 
-// On memory of this node, where the order is satisfied: the calling thread runs it. Else it is queued, for a thread of this
-// process or for the link.
+// The calling thread runs it if its memory is here and its order satisfied; else it is queued.
 Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
     const local::NumberedOperation* operation = parts_.invokes.find(call);
     const bool is_here = parts_.invokes.is_here(call);
@@ -116,7 +111,7 @@ Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
     return issue_invoke_long(*operation, call, order);
 }
 
-// The handle of an invoke that has run here. A failure takes a number, for which it may have to wait: no line is leased.
+// Of an invoke that has run here. A failure may wait for its number: no line is leased.
 Handle Issuer::end_invoke(const Invocation& call, base::Code code) {
     return code == base::Code::ok ? marks_.inline_handle.load(std::memory_order_relaxed)
                                   : fail(parts_.invokes.failure_of(call, code));
@@ -140,9 +135,7 @@ Handle Issuer::issue_to_link(Command command, const Invocation* call) {
         if (call != nullptr) parts_.invokes.bind(command, number);
         is_due = parts_.remote.collect(number, command.is_invoke());
     }
-    if (is_due) {
-        parts_.progress.send_collected();
-    }
+    if (is_due) parts_.progress.send_collected();
     return number;
 }
 
@@ -171,13 +164,20 @@ Handle Issuer::issue_followed(const Command& copy, const Invocation& call, Handl
     if (parts_.invokes.find(call) == nullptr) return fail(parts_.invokes.refusal(call));
     Command second = parts_.invokes.command_of(call);
     Route route = Route::none;
-    base::Status failure = check(copy, route);
+    base::Status failure = check(copy, nullptr, route);
     return failure.is_ok() ? queue({copy, order, &call, &second}, route) : fail(std::move(failure));
 }
 
-base::Status Issuer::check(const Command& command, Route& route) {
-    local::Hazards::Lease lease(hazards_);
-    return parts_.routes.check(command, lease.line(), route);
+base::Status Issuer::check(const Command& first, const Command* second, Route& route) {
+    try {
+        local::Hazards::Lease lease(hazards_);
+        base::Status failure;
+        if (second != nullptr) failure = parts_.routes.check(*second, lease.line(), route);
+        return failure.is_ok() ? parts_.routes.check(first, lease.line(), route)
+                               : std::move(failure);
+    } catch (const std::bad_alloc&) {
+        return base::Status::bare(base::Code::memory);
+    }
 }
 
 Handle Issuer::issue_long(const Command& command, Handle order) {
@@ -211,8 +211,8 @@ Handle Issuer::fail(base::Status failure) {
     return parts_.commands.queue.admit_failed(std::move(failure));
 }
 
-// Where there is no room, or no memory for more, the queue is as long as it can be: the issuing thread waits until the oldest
-// command has ended. At least one is outstanding then. The lock is held before and after, and released in between.
+// Without room, or memory for more, the issuing thread waits until the oldest command has ended: at
+// least one is outstanding then. The lock is held before and after, and released in between.
 void Issuer::make_room(std::unique_lock<std::mutex>& lock) {
     while (!parts_.commands.queue.has_room()) {
         parts_.completion.wait_for_oldest(lock);
@@ -228,8 +228,8 @@ bool Issuer::make_room_for_two(std::unique_lock<std::mutex>& lock) {
     return true;
 }
 
-// Gives the command a number, as soon as there is room for it and, for an invoke, for its arguments. number 0: there is no memory
-// for these.   The lock is held before and after, and released in between.
+// Gives the command a number, as soon as there is room for it and an invoke's arguments. number 0:
+// there is no memory for these. The lock is held before and after, and released in between.
 CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock, Queued& queued) {
     CommandQueue& queue = parts_.commands.queue;
     while (true) {
@@ -278,12 +278,8 @@ Handle Issuer::queue(Queued queued, Route route) {
         parts_.remote.collect_ahead(admission.number, is_pair ? handle_cont : queued.order);
     parts_.progress.update_service_wish();
     lock.unlock();
-    if (is_ahead && !is_pair) {
-        parts_.progress.send_collected(true);
-    }
-    if (!admission.is_ready) {
-        return admission.number;
-    }
+    if (is_ahead && !is_pair) parts_.progress.send_collected(true);
+    if (!admission.is_ready) return admission.number;
     Progress& progress = parts_.progress;
     const bool has_message = parts_.mailbox.has_work() || parts_.remote.has_work();
     if (has_message && progress.manner().may_program_poll) {

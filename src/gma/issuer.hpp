@@ -104,6 +104,12 @@ public:
         return parts_.invokes.prepare();
     }
 
+    // Checks the addresses of commands before they are queued. Errors: those of Routes::check;
+    // memory.
+    //   second  runs after the first one; nullptr: there is none
+    //   route   of the first one, if its addresses are good
+    [[nodiscard]] base::Status check(const Command& first, const Command* second, Route& route);
+
     // Whether the order is satisfied, so that a command may run at once.
     [[nodiscard]] bool is_satisfied(Handle order);
 
@@ -142,8 +148,6 @@ private:
                         std::uint64_t bytes,
                         Handle order);
 
-    // The route of a command whose addresses are good.
-    base::Status check(const Command& command, Route& route);
     Handle end_invoke(const Invocation& call, base::Code code);
     Handle issue_invoke_long(const local::NumberedOperation& operation,
                              const Invocation& call,

@@ -2,7 +2,6 @@
 // At once by the calling thread, or as a copy from or to memory that stands for the caller's.
 #include "gma/pointer_issuer.hpp"
 
-#include <new>
 #include <string>
 #include <utility>
 
@@ -182,22 +181,9 @@ base::Result<LocalEnds::Loan> PointerIssuer::wait_for_registration(const Pointer
     }
 }
 
-// Checks the commands' addresses before they are queued.   route  of the first one
-base::Status PointerIssuer::check(const Command& command, const Command* second, Route& route) {
-    try {
-        local::Hazards::Lease lease(hazards_);
-        base::Status failure;
-        if (second != nullptr) failure = parts_.routes.check(*second, lease.line(), route);
-        return failure.is_ok() ? parts_.routes.check(command, lease.line(), route)
-                               : std::move(failure);
-    } catch (const std::bad_alloc&) {
-        return base::Status::bare(base::Code::memory);
-    }
-}
-
 Handle PointerIssuer::issue_queued(const Command& command, Command* second, Handle order) {
     Route route = Route::none;
-    base::Status failure = check(command, second, route);
+    base::Status failure = issuer_.check(command, second, route);
     if (!failure.is_ok()) {
         ends_.give_back(command.loan());
         return issuer_.fail(std::move(failure));

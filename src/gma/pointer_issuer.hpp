@@ -61,7 +61,6 @@ private:
                                             Command& command);
     [[nodiscard]] base::Result<LocalEnds::Loan> lend(const PointerCopy& copy, Handle order);
     [[nodiscard]] base::Result<LocalEnds::Loan> wait_for_registration(const PointerCopy& copy);
-    [[nodiscard]] base::Status check(const Command& command, const Command* second, Route& route);
     Handle issue_queued(const Command& command, Command* second, Handle order);
     [[gnu::cold]] base::Status bad_pointer(const PointerCopy& copy, base::Status why) const;
 

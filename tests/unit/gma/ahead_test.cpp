@@ -5,9 +5,12 @@
 #include <array>
 #include <gtest/gtest.h>
 #include <mutex>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
+#include "support/refuse_memory.hpp"
 #include "unit/gma/test_network.hpp"
 
 namespace acp::gma::test {
@@ -67,6 +70,13 @@ public:
     [[nodiscard]] std::uint64_t deadline_ns() const noexcept override { return ~0ULL; }
 
     void set_service_wanted(bool /*is_wanted*/) noexcept override {}
+
+    // Allocates the memory in which the link keeps this number of commands.
+    void make_room(std::size_t commands) {
+        const std::scoped_lock lock(mutex_);
+        taken_.reserve(commands);
+        ends_.reserve(commands);
+    }
 
     // Makes the link refuse ordered commands from now on.
     void refuse_order() {
@@ -284,6 +294,52 @@ TEST_F(AheadTest, what_follows_a_copy_waits_where_the_link_keeps_no_order) {
     EXPECT_EQ(end_all(both), Code::ok);
     ASSERT_EQ(link_->taken().size(), 2U);
     EXPECT_EQ(link_->taken().back().before_count, 0U);
+}
+
+// A reset of the library waits for all commands like this.
+TEST_F(AheadTest, all_commands_are_complete_only_when_what_follows_a_copy_is) {
+    link_->refuse_order();
+    const Handle both = copy_and_invoke(1024);
+    (void)taken_of(1);
+    link_->end({.token = both - 2});
+    while (link_->taken().size() < 2) (void)rank_->gma->wait(handle_all, 0, false);
+    EXPECT_EQ(rank_->gma->wait(handle_all, 0, false).code(), Code::timeout);
+    link_->end({.token = both});
+    EXPECT_EQ(wait(handle_all), Code::ok);
+    EXPECT_TRUE(rank_->gma->is_complete(both));
+}
+
+TEST_F(AheadTest, a_fork_between_a_copy_and_its_operation_leaves_both_to_the_parent) {
+    link_->refuse_order();
+    const Handle both = copy_and_invoke(1024);
+    (void)taken_of(1);
+    const pid_t child = ::fork();
+    ASSERT_NE(child, -1);
+    if (child == 0) ::_exit(0);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(end_all(both), Code::ok);
+    EXPECT_EQ(link_->taken().size(), 2U);
+}
+
+TEST_F(AheadTest, a_followed_copy_ends_whichever_request_for_memory_is_refused) {
+    link_->make_room(1'000);
+    bool was_refused = true;
+    for (std::uint64_t first = 1; was_refused; ++first) {
+        SCOPED_TRACE(first);
+        Handle both = handle_null;
+        {
+            const acp::test::Refusal refusal(first);
+            both = copy_and_invoke(1024);
+            was_refused = acp::test::Refusal::seen() >= first;
+        }
+        const Code code = end_all(both);
+        EXPECT_TRUE(code == Code::ok || (was_refused && code == Code::memory))
+            << static_cast<int>(code);
+        EXPECT_EQ(wait(handle_all), Code::ok);
+        ASSERT_LT(first, 100U);
+    }
 }
 
 TEST_F(AheadTest, goes_the_usual_way_where_the_link_does_not_take_it) {
