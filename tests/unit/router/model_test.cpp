@@ -34,6 +34,9 @@ struct Issued {
     std::uint32_t process = 0;  // invoke: the process on whose memory it runs
     std::uint32_t operation = 0;
     bool is_invoke = false;
+    // An invoke that is ordered after copies (ORD-66): the index of the first one, and their number.
+    std::size_t before = 0;
+    std::uint32_t before_count = 0;
     std::vector<std::byte> arguments;
     std::uint32_t completions = 0;
     Code code = Code::ok;
@@ -126,9 +129,15 @@ private:
         return static_cast<std::uint32_t>(random_.below(job_.map.procs()));
     }
 
+    std::uint64_t any_size() {
+        static constexpr std::array<std::uint64_t, 8> sizes = {0, 1, 4, 8, 8, 100, 1500, 9000};
+        return sizes[random_.below(sizes.size())];
+    }
+
+    GlobalAddress target(std::uint64_t bytes) { return target(any_process(), bytes); }
+
     // A target that no other command writes, or 0 when none is left.
-    GlobalAddress target(std::uint64_t bytes) {
-        const std::uint32_t process = any_process();
+    GlobalAddress target(std::uint32_t process, std::uint64_t bytes) {
         const bool is_private = random_.chance(50);
         std::uint64_t& next = next_target_[{process, is_private}];
         const std::uint64_t at = (next + 7) / 8 * 8;
@@ -137,17 +146,51 @@ private:
         return address(process, is_private, at);
     }
 
+    void make_invoke(Issued& issued, std::uint32_t process) {
+        issued.is_invoke = true;
+        issued.process = process;
+        issued.operation = static_cast<std::uint32_t>(random_.below(2));
+        issued.arguments.resize(random_.below(invoke_bytes_max + 1));
+        for (std::byte& byte : issued.arguments) byte = static_cast<std::byte>(random_.below(256));
+    }
+
+    // Puts to a process of another node, and an invoke on it that is ordered after them.
+    void make_ordered(std::uint32_t initiator) {
+        const std::uint32_t process = any_process();
+        if (job_.map.node_of(process) == job_.map.node_of(initiator)) return;
+        Issued invoke;
+        invoke.initiator = initiator;
+        invoke.before = issued_.size();
+        for (std::uint64_t i = random_.between(1, memory::commands_before_max); i > 0; --i) {
+            Issued put;
+            put.initiator = initiator;
+            put.command.bytes = any_size();
+            put.command.source = address(initiator, random_.chance(50),
+                                         random_.below(source_bytes - put.command.bytes));
+            put.command.target = target(process, put.command.bytes);
+            if (put.command.target == 0) break;
+            issued_.push_back(std::move(put));
+            ++invoke.before_count;
+        }
+        if (invoke.before_count == 0) return;
+        make_invoke(invoke, process);
+        // Queues are taken from the back: the invoke is submitted last.
+        queues_[initiator].push_back(issued_.size());
+        for (std::size_t i = invoke.before; i < issued_.size(); ++i)
+            queues_[initiator].push_back(i);
+        issued_.push_back(std::move(invoke));
+    }
+
     void make(std::uint32_t initiator) {
+        if (random_.chance(3)) {
+            make_ordered(initiator);
+            return;
+        }
         Issued issued;
         bool is_target_wanted = true;
         issued.initiator = initiator;
         if (random_.chance(10)) {
-            issued.is_invoke = true;
-            issued.process = any_process();
-            issued.operation = static_cast<std::uint32_t>(random_.below(2));
-            issued.arguments.resize(random_.below(invoke_bytes_max + 1));
-            for (std::byte& byte : issued.arguments)
-                byte = static_cast<std::byte>(random_.below(256));
+            make_invoke(issued, any_process());
         } else if (random_.chance(25)) {
             issued.command.operation = Operation::add;
             issued.command.width = 8;
@@ -160,8 +203,7 @@ private:
                 issued.command.target = target(8);
             }
         } else {
-            static constexpr std::array<std::uint64_t, 8> sizes = {0, 1, 4, 8, 8, 100, 1500, 9000};
-            const std::uint64_t bytes = sizes[random_.below(sizes.size())];
+            const std::uint64_t bytes = any_size();
             issued.command.bytes = bytes;
             issued.command.source =
                 address(any_process(), random_.chance(50), random_.below(source_bytes - bytes));
@@ -182,12 +224,17 @@ private:
             for (std::uint64_t i = random_.below(8); i > 0 && !queue.empty() && is_alive_[process];
                  --i) {
                 Issued& issued = issued_[queue.back()];
+                if (has_failed_before(issued)) {  // an initiator submits it no more
+                    queue.pop_back();
+                    continue;
+                }
                 Router& router = job_.node_of(process).router;
                 const bool is_taken =
                     issued.is_invoke
                         ? router.invoke(
                               job_.now,
-                              {token(queue.back()), process, issued.operation, issued.process},
+                              {token(queue.back()), process, issued.operation, issued.process, 0,
+                               token(issued.before), issued.before_count},
                               issued.arguments)
                         : router.submit(job_.now, {process, token(queue.back()), issued.command});
                 if (!is_taken) break;
@@ -197,6 +244,13 @@ private:
             is_any_left = is_any_left || (!queue.empty() && is_alive_[process]);
         }
         return is_any_left;
+    }
+
+    // Whether one of the copies has failed that a command is ordered after.
+    [[nodiscard]] bool has_failed_before(const Issued& issued) const {
+        for (std::uint32_t i = 0; i < issued.before_count; ++i)
+            if (issued_[issued.before + i].code != Code::ok) return true;
+        return false;
     }
 
     void fail_something() {
@@ -235,7 +289,12 @@ private:
         EXPECT_EQ(end.initiator, issued.initiator);
         issued.code = end.code;
         issued.about = end.process;
-        if (end.code == Code::ok) check_in_place(issued);
+        if (end.code != Code::ok) return;
+        check_in_place(issued);
+        for (std::uint32_t i = 0; i < issued.before_count; ++i) {
+            EXPECT_EQ(issued_[issued.before + i].completions, 1U) << "ran before its copies ended";
+            check_in_place(issued_[issued.before + i]);
+        }
     }
 
     // ORD-60: after the completion the bytes are in place.
@@ -270,7 +329,9 @@ private:
         for (std::size_t index : submitted_) {
             const Issued& issued = issued_[index];
             EXPECT_EQ(issued.completions, 1U) << "command " << token(index);
-            if (issued.code != Code::ok) {
+            if (issued.code == Code::order) {
+                EXPECT_TRUE(has_failed_before(issued)) << describe(index);
+            } else if (issued.code != Code::ok) {
                 EXPECT_EQ(issued.code, Code::peer) << "command " << token(index);
                 EXPECT_TRUE(has_failures_ && may_fail(issued)) << describe(index);
             }
