@@ -4,33 +4,23 @@
 // the same pages in epochs that barriers end. A holder must see all bytes of the section before; in an
 // epoch without sections every rank reads them without a lock. Homes move, ranges are bound to other
 // locks, locks are held across barriers, pages are prefetched, flushed early, fenced and evicted. Totals
-// are exact. TEST_SEEDS sets how many programs run; TEST_SEED alone repeats one.
+// are exact. support/random_programs.hpp names the seeds.
 #include <algorithm>
-#include <barrier>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <string>
-#include <thread>
 #include <vector>
 
 #include <acp.h>
 
 #include "support/random.hpp"
-#include "support/ranked.hpp"
+#include "support/random_programs.hpp"
 
 namespace acp::test {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint32_t threads = 2;
 constexpr std::uint64_t pages_max = 12;
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
 
 // Mixes numbers; the same on all ranks.
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c = 0) {
@@ -52,31 +42,28 @@ struct Guarded {
     }
 };
 
-class DsmLockRandomTest : public RankedTest {
+class DsmLockRandomTest : public RandomProgramTest {
 protected:
     void run_program(std::uint64_t seed) {
         seed_ = seed;
         Random random(seed);
         pages_ = random.between(1, pages_max);
-        actors_ = static_cast<std::uint32_t>(procs_) * threads;
+        actors_ = actors();
         area_ = static_cast<std::uint8_t*>(acp_alloc_dsm(pages_ * page));
         ASSERT_NE(area_, nullptr) << acp_error_message();
         choose_places(random);
         bind_all();
         epochs_ = random.between(2, 7);
-        std::barrier meeting(threads);
-        const auto run = [&](std::uint32_t thread) {
-            const std::uint32_t actor = static_cast<std::uint32_t>(rank_) * threads + thread;
-            for (std::uint64_t epoch = 1; epoch <= epochs_ && !HasFailure(); ++epoch) {
-                act(epoch, actor);
-                meeting.arrive_and_wait();
-                if (thread == 0) end_epoch(epoch);
-                meeting.arrive_and_wait();
-            }
-        };
-        std::thread other(run, 1);
-        run(0);
-        other.join();
+        // Epochs begin with 1.
+        run_epochs(
+            epochs_,
+            [&](std::uint64_t ended) {
+                if (ended != 0) end_epoch(ended);
+            },
+            [&](std::uint64_t before, std::uint32_t actor) {
+                if (!HasFailure()) act(before + 1, actor);
+            });
+        end_epoch(epochs_);
         for (const acp_lock_t lock : locks_) {
             EXPECT_EQ(acp_bind_dsm(lock, nullptr, 0), 0) << acp_error_message();
         }
@@ -314,19 +301,7 @@ private:
 
 TEST_F(DsmLockRandomTest,
        each_holder_sees_all_sections_before_and_each_barrier_brings_the_last_one) {
-    const std::uint64_t count = from_environment("TEST_SEEDS", 40);
-    const std::uint64_t first = from_environment("TEST_SEED", 1);
-    const std::uint64_t end = std::getenv("TEST_SEED") == nullptr ? first + count : first + 1;
-    allow_seconds(static_cast<unsigned>(60 + count));
-    const bool is_open = acp_init_dsm(2 * pages_max * page) == 0;
-    if (!is_open && acp_errno() == ACP_ERR_UNSUPPORTED) GTEST_SKIP() << acp_error_message();
-    ASSERT_TRUE(is_open) << acp_error_message();
-    for (std::uint64_t seed = first; seed < end; ++seed) {
-        SCOPED_TRACE("TEST_SEED=" + std::to_string(seed));
-        ASSERT_NO_FATAL_FAILURE(run_program(seed));
-        ASSERT_FALSE(HasFailure());
-    }
-    EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
+    run_programs(40, 2 * pages_max * page, [&](std::uint64_t seed) { run_program(seed); });
 }
 
 }  // namespace

@@ -4,34 +4,26 @@
 // pages, and by acp_get and acp_copy from global addresses of the pages, with prefetches, flushes and fences in between;
 // areas of the window are freed and allocated again. Each read sees the bytes of the model; so does
 // the whole window at the end. With TEST_PAGES=N the window has N / 2 to N pages, which ACP_DSM_CACHE lets a
-// node keep in part alone. TEST_SEEDS sets how many programs run; TEST_SEED alone repeats one.
+// node keep in part alone. support/random_programs.hpp names the seeds.
 #include <algorithm>
 #include <array>
-#include <barrier>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "support/race_free_program.hpp"
-#include "support/ranked.hpp"
+#include "support/random_programs.hpp"
 
 namespace acp::test {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint32_t threads = 2;
 constexpr std::uint64_t pages_max = 40;
 constexpr std::size_t piece_bytes_max = 8;
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
 
 // Successive bytes that one actor reads, or writes, one after the other.
 using Piece = std::span<const Access>;
@@ -48,39 +40,31 @@ Piece piece_of(std::span<const Access> accesses) {
     return accesses.first(count);
 }
 
-class DsmRandomTest : public RankedTest {
+class DsmRandomTest : public RandomProgramTest {
 protected:
     const std::uint64_t pages_most_ = from_environment("TEST_PAGES", pages_max);
     const std::uint64_t pages_least_ = std::getenv("TEST_PAGES") == nullptr ? 1 : pages_most_ / 2;
 
     void run_program(std::uint64_t seed) {
         Random random(seed + 7);
-        shape_ = {random.between(pages_least_, pages_most_), random.between(2, 8),
-                  static_cast<std::uint32_t>(procs_) * threads, random.between(1, 6)};
+        shape_ = {random.between(pages_least_, pages_most_), random.between(2, 8), actors(),
+                  random.between(1, 6)};
         const RaceFreeProgram program(seed, shape_);
         areas_.assign(program.areas().size(), nullptr);
         bytes_of_page_.assign(shape_.pages, nullptr);
         for (std::size_t area = 0; area < areas_.size(); ++area) allocate(program, area);
         ASSERT_FALSE(HasFailure());
-        std::barrier meeting(threads);
-        const auto run = [&](std::uint32_t thread) {
-            const std::uint32_t actor = static_cast<std::uint32_t>(rank_) * threads + thread;
-            Random choice(seed * shape_.actors + actor);
-            for (std::uint64_t epoch = 0; epoch < shape_.epochs; ++epoch) {
-                if (thread == 0) renew(program, epoch);
-                meeting.arrive_and_wait();
+        run_epochs(
+            shape_.epochs, [&](std::uint64_t epoch) { renew(program, epoch); },
+            [&](std::uint64_t epoch, std::uint32_t actor) {
+                Random choice(seed * shape_.actors + actor + epoch * 0x9e3779b97f4a7c15U);
                 std::span<const Access> rest = program.of(epoch, actor);
                 while (!rest.empty() && !HasFailure()) {
                     const Piece piece = piece_of(rest);
                     perform(program, piece, actor, choice);
                     rest = rest.subspan(piece.size());
                 }
-                meeting.arrive_and_wait();
-            }
-        };
-        std::thread other(run, 1);
-        run(0);
-        other.join();
+            });
         EXPECT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
         expect_last(program, random);
         for (std::byte* const area : areas_)
@@ -215,23 +199,8 @@ private:
 };
 
 TEST_F(DsmRandomTest, each_read_of_a_program_without_data_races_sees_the_bytes_of_the_model) {
-    const std::uint64_t count = from_environment("TEST_SEEDS", 100);
-    const std::uint64_t first = from_environment("TEST_SEED", 1);
-    const std::uint64_t end = std::getenv("TEST_SEED") == nullptr ? first + count : first + 1;
-    allow_seconds(static_cast<unsigned>(60 + count));
     // Room for areas of any length among others.
-    const bool is_open = acp_init_dsm(4 * pages_most_ * page) == 0;
-    if (!is_open && acp_errno() == ACP_ERR_UNSUPPORTED) GTEST_SKIP() << acp_error_message();
-    ASSERT_TRUE(is_open) << acp_error_message();
-    for (std::uint64_t seed = first; seed < end; ++seed) {
-        SCOPED_TRACE("TEST_SEED=" + std::to_string(seed));
-        ASSERT_NO_FATAL_FAILURE(run_program(seed));
-        ASSERT_FALSE(HasFailure());
-    }
-    acp_stats_dsm_t stats;
-    EXPECT_EQ(acp_query_stats_dsm(&stats, sizeof stats), 0) << acp_error_message();
-    EXPECT_EQ(stats.races, 0U) << "with ACP_DSM_CHECK";
-    EXPECT_EQ(acp_finalize_dsm(), 0) << acp_error_message();
+    run_programs(100, 4 * pages_most_ * page, [&](std::uint64_t seed) { run_program(seed); });
 }
 
 }  // namespace
