@@ -178,6 +178,7 @@ mutants:
 	@python3 tests/mutants/pages.py
 	@python3 tests/mutants/dsm.py
 	@python3 tests/mutants/team.py
+	@python3 tests/mutants/execution.py
 	@python3 tests/mutants/engine.py
 	@python3 tests/mutants/pm.py
 	@python3 tests/mutants/workspace.py

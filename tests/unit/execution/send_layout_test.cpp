@@ -8,6 +8,8 @@
 #include <map>
 #include <random>
 
+#include "sync/lines.hpp"
+
 namespace acp::execution {
 namespace {
 
@@ -124,6 +126,23 @@ TEST(SendLayoutTest, a_message_in_pieces_goes_in_as_many_parcels) {
     EXPECT_EQ(layout.parcels[0].offset, 2000U);
     EXPECT_EQ(layout.parcels[1].bytes, 900U);
     EXPECT_EQ(layout.parcels[2].bytes, 2000U);
+}
+
+TEST(SendLayoutTest, a_message_as_long_as_a_parcel_goes_whole) {
+    exchange::SendOrder order;
+    order.pieces = {{0, 400, 600}, {0, 0, 400}};
+    const SendLayout layout =
+        lay_out({message(1, parcel_bytes_max, false, false)}, order, parcel_bytes_max);
+    expect_sound(layout);
+    ASSERT_EQ(layout.parcels.size(), 1U);
+    EXPECT_EQ(layout.parcels[0].bytes, parcel_bytes_max);
+}
+
+TEST(SendLayoutTest, messages_to_two_receivers_of_the_node_share_no_cache_line) {
+    const SendLayout layout = laid({message(1, 8, true, false), message(2, 8, true, false)});
+    expect_sound(layout);
+    EXPECT_NE(layout.messages[0].outbox_offset / sync::line_bytes,
+              layout.messages[1].outbox_offset / sync::line_bytes);
 }
 
 TEST(SendLayoutTest, whatever_is_sent_lies_apart) {
