@@ -183,6 +183,7 @@ base::Status open_epoch(Library& instance) {
     instance.plans =
         std::make_unique<execution::Plans>(*instance.gma, *instance.allocator, *instance.teams,
                                            instance.config.rails, instance.plan_handles_made);
+    instance.devices = std::make_unique<offload::DeviceTable>(instance.device_numbers_given);
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }
@@ -192,6 +193,9 @@ base::Status open_epoch(Library& instance) {
 //   have_all_met  the last meeting of this epoch has completed
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
+    if (instance.devices != nullptr)
+        instance.device_numbers_given = instance.devices->numbers_given();
+    instance.devices.reset();  // ends the device processes, which write into memory of ranks
     end_shared_range();
     instance.shared_pages.reset();
     if (instance.plans != nullptr) instance.plan_handles_made = instance.plans->handles_made();

@@ -33,6 +33,7 @@
 #include "message/segbufs.hpp"
 #include "node/barrier.hpp"
 #include "node/member.hpp"
+#include "offload/device_table.hpp"
 #include "os/process.hpp"
 #include "team/meeting_mark.hpp"
 #include "team/teams.hpp"
@@ -75,6 +76,8 @@ struct Library {
     std::uint64_t contexts_opened = 0;       // total of the earlier epochs
     std::unique_ptr<team::Teams> teams;
     std::unique_ptr<execution::Plans> plans;
+    std::uint64_t device_numbers_given = 0;  // total of the earlier epochs
+    std::unique_ptr<offload::DeviceTable> devices;
     execution::Plans::HandlesMade plan_handles_made;  // total of the earlier epochs
     std::unique_ptr<dsm::SharedPages>
         shared_pages;  // nullptr before acp_init_dsm and after acp_finalize_dsm

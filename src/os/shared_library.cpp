@@ -41,14 +41,31 @@ void* SharedLibrary::address_of(const char* symbol) const noexcept {
     return dlsym(handle_.get(), symbol);
 }
 
-void keep_own_module_loaded() noexcept {
-    if (is_program_static()) return;
+namespace {
+
+// The file of the module that this code is part of; nullptr: unknown, or a static program.
+const char* own_module() noexcept {
+    if (is_program_static()) return nullptr;
     Dl_info module{};
     const void* const inside = reinterpret_cast<const void*>(&keep_own_module_loaded);
-    if (dladdr(inside, &module) == 0 || module.dli_fname == nullptr) return;
+    return dladdr(inside, &module) != 0 ? module.dli_fname : nullptr;
+}
+
+}  // namespace
+
+std::string own_module_directory() {
+    const char* const file = own_module();
+    const std::string path = file != nullptr ? file : "";
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? executable_directory() : path.substr(0, slash);
+}
+
+void keep_own_module_loaded() noexcept {
+    const char* const file = own_module();
+    if (file == nullptr) return;
     // The handle is closed; the mark stays with the module. nullptr: it is the program, which stays
     // anyway.
-    void* const handle = dlopen(module.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    void* const handle = dlopen(file, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
     if (handle != nullptr) dlclose(handle);
 }
 

@@ -45,6 +45,10 @@ private:
     std::string name_;
 };
 
+// The directory of the module that this code is part of: of libacp.so, or of the program; without a
+// trailing slash. "" if the loader does not know it.
+[[nodiscard]] std::string own_module_directory();
+
 // Keeps the module that this code is part of loaded until the process ends, also where the program
 // closes it by dlclose(): a library, or a plugin with the static library inside. Does nothing in a
 // program that is linked statically.

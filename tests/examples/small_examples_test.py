@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Each small example on 1 to 8 ranks: its exit code, and that it prints what its opening comment says."""
+import os
 import pathlib
 import re
 
 import harness
 
 RANKS = range(1, 9)
+RETURNING = {**os.environ, "ACP_ON_ERROR": "return"}
 
 
 class SmallExamples(harness.ExampleTest):
@@ -35,6 +37,20 @@ class SmallExamples(harness.ExampleTest):
                 self.assertEqual(job.out, "")
                 self.assertEqual(job.err.count(f"third_party_copy: needs 3 ranks, has {ranks}: acprun -n 3"), 1,
                                  str(job))
+
+    def test_device_copy_gets_its_bytes_back_and_calls_a_function_on_them(self):
+        for ranks in RANKS:
+            self.assert_prints("device_copy", ranks,
+                               f"{ranks} ranks: 128 bytes came back from each device, and strnlen counts 127 there")
+
+    def test_device_copy_ends_with_the_exit_codes_of_the_paper(self):
+        job = self.run_job(1, "device_copy", "/no/such/program", environment=RETURNING)
+        self.assertEqual(job.code, 1, str(job))
+        self.assertIn("acp_create_process: ", job.err)
+        self.assertIn("/no/such/program", job.err)
+        job = self.run_job(1, "device_copy", launcher=("--heap-size", "0"), environment=RETURNING)
+        self.assertEqual(job.code, 5, str(job))
+        self.assertIn("acp_malloc: ", job.err)
 
     def test_ring_of_atomics_gives_each_ticket_once(self):
         for ranks in RANKS:

@@ -201,6 +201,11 @@ TEST(CallArguments, name_a_list_that_is_not_in_staging_memory) {
     EXPECT_NE(late.message().find("14 arguments is 120 bytes at offset 8073 of 8192"),
               std::string::npos)
         << late.message();
+    words[0] = 0;
+    words[1] += 8;
+    EXPECT_EQ(decode_arguments(shape, words, memory.view(), decoded).code(), Code::argument)
+        << "the list has another length than its count";
+    words[1] -= 8;
     words[0] = ~std::uint64_t{0};
     EXPECT_EQ(decode_arguments(shape, words, memory.view(), decoded).code(), Code::argument);
     EXPECT_EQ(

@@ -139,6 +139,33 @@ TEST(FunctionCall, passes_what_registers_do_not_hold_on_the_stack_in_order) {
     EXPECT_EQ(static_cast<std::int64_t>(result), -1);
 }
 
+// The last real and the last integers are on the stack, the real before them.
+std::uint64_t take_reals_first(double a,
+                               double b,
+                               double c,
+                               double d,
+                               double e,
+                               double f,
+                               double g,
+                               double h,
+                               double last,
+                               int i,
+                               int j,
+                               int k,
+                               int l,
+                               int m,
+                               int n,
+                               int o) {
+    note(a, b, c, d, e, f, g, h, last, i, j, k, l, m, n, o);
+    return 1;
+}
+
+TEST(FunctionCall, keeps_the_order_of_reals_and_integers_on_the_stack) {
+    (void)call(take_reals_first,
+               {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1, 2, 3, 4, 5, 6, 7});
+    EXPECT_EQ(seen.substr(seen.find("9.")), "9.000000 1 2 3 4 5 6 7 ");
+}
+
 // A function of 256 integers, each of which must have its own index.
 template <std::size_t... I>
 auto indexed_function(std::index_sequence<I...>) {
