@@ -14,6 +14,8 @@ Fault Answers::on_long(const RouterPeer& from, const LongFrame& frame) {
     const std::uint32_t index = own_.find_involved(from, frame.initiator, frame.token);
     if (index == no_index) return Fault::none;
     if (frame.type == FrameType::value) return on_value(from, index, frame.detail);
+    if (!own_[index].is_invoke() && from.has(own_.target_process(own_[index])))
+        own_.end_before_answered(index);
     own_.complete(index, {static_cast<Code>(frame.code_and_end & 63U),
                           static_cast<BlamedAddress>(frame.code_and_end >> 6U),
                           static_cast<std::uint32_t>(frame.detail)});

@@ -89,14 +89,19 @@ void OwnCommands::fail_ordered_after(std::uint32_t initiator, std::uint64_t toke
     });
 }
 
+void OwnCommands::end_before_answered(std::uint32_t index) {
+    const Outstanding& answered = commands_[index];
+    if (answered.is_ordered() && mark_followed(answered)) [[unlikely]]
+        end_before(answered);
+}
+
 void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) {
+    end_before_answered(index);
+    const Outstanding& record = commands_[index];
     if (code != Code::ok) {
-        complete(index, {code, BlamedAddress::source, commands_[index].called().process});
+        complete(index, {code, BlamedAddress::source, record.called().process});
         return;
     }
-    if (commands_[index].is_ordered() && mark_followed(commands_[index])) [[unlikely]]
-        end_before(commands_[index]);
-    const Outstanding& record = commands_[index];
     CommandEnd completion;
     completion.initiator = record.initiator;
     completion.token = record.token;
@@ -122,9 +127,9 @@ Fault OwnCommands::on_end(const RouterPeer& from, const ShortFrame& frame) {
         const bool is_known = index != no_index;
         if (is_known && !commands_[index].is_invoke() &&
             from.has(nodes_.where(commands_[index].target))) {
-            if (commands_[index].is_ordered() && mark_followed(commands_[index])) [[unlikely]] {
+            if (commands_[index].is_ordered()) [[unlikely]] {
                 deliver();
-                end_before(commands_[index]);
+                end_before_answered(index);
             }
             if (run.count == 0) run.token = token;
             ++run.count;

@@ -82,6 +82,10 @@ public:
     // is outstanding.
     [[nodiscard]] bool mark_followed(const Outstanding& ordered) noexcept;
 
+    // ORD-66: the target's node has carried out a command, whatever came of it. Completes the copies
+    // that it was ordered after.
+    void end_before_answered(std::uint32_t index);
+
     // Completes a command, with Code::ok or an error. Drops the record of a failed copy that has
     // arrived in part.
     void complete(std::uint32_t index, const CommandFailure& failure);

@@ -171,7 +171,9 @@ public:
         if (operation == 4) {
             std::array<std::uint64_t, 2> store{};
             std::memcpy(store.data(), arguments.data(), sizeof store);
-            at<std::uint64_t>(store[0]) = store[1];
+            std::byte* const to = find(store[0], sizeof store[1]);
+            if (to == nullptr) return {SettlementState::settled, Code::address};
+            std::memcpy(to, &store[1], sizeof store[1]);
             return {SettlementState::settled, Code::ok};
         }
         std::copy(arguments.begin(), arguments.end(), result.begin());

@@ -141,6 +141,20 @@ TEST_P(RouterOrderTest, runs_nothing_behind_a_failure) {
     }
 }
 
+TEST_P(RouterOrderTest, a_follower_that_fails_ends_after_what_it_follows) {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        FakeJob job({1, 1}, seed);
+        const std::uint64_t beyond = 1U << 16;
+        ASSERT_TRUE(job.copy(0, 2, job.shared(1, data_at), job.shared(0), 8));
+        ASSERT_TRUE(flag_after(job, 4, job.shared(1, beyond), 2));
+        ASSERT_TRUE(job.run());
+        EXPECT_EQ(tokens_of(job), (std::vector<std::uint64_t>{2, 4})) << seed;
+        EXPECT_EQ(job.nodes[0]->ends.ended.front().code, Code::ok);
+        EXPECT_NE(job.nodes[0]->ends.ended.back().code, Code::ok);
+        EXPECT_TRUE(job.is_idle());
+    }
+}
+
 TEST_P(RouterOrderTest, ends_what_is_behind_a_severed_node_once) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         FakeJob job({1, 1}, seed);
