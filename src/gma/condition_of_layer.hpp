@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "base/fence.hpp"
 #include "gma/condition.hpp"
@@ -26,13 +27,14 @@ public:
         if (seen == LookResult::all || under_way_.is_empty()) return seen;
         // Orders the announcement before the polls that follow; partners: threads that publish in
         // memory of this node and then ring
-        if (has_announced_ && !os::expedite()) base::fence(std::memory_order_seq_cst);
+        if (std::exchange(is_barrier_due_, false) && !os::expedite())
+            base::fence(std::memory_order_seq_cst);
         under_way_.go_on(has_announced_);
         return has_announced_ ? condition_.look() : seen;
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
-        has_announced_ = true;
+        has_announced_ = is_barrier_due_ = true;
         condition_.announce(entry, since_ns);
     }
 
@@ -40,13 +42,15 @@ public:
                       std::uint32_t value,
                       std::int64_t timeout_ns,
                       os::SignalGate* signals) override {
+        has_announced_ = false;
         return condition_.sleep_on(bell, value, timeout_ns, signals);
     }
 
 private:
     Condition& condition_;
     AllUnderWay& under_way_;
-    bool has_announced_ = false;  // from then on each look may be the last one before a sleep
+    bool has_announced_ = false;   // each look may be the last one before the sleep
+    bool is_barrier_due_ = false;  // no look has followed the announcement yet
 };
 
 }  // namespace acp::gma

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "gma/condition_of_layer.hpp"
 #include "node/awaited.hpp"
 #include "os/clock.hpp"
 
@@ -73,6 +74,43 @@ TEST_P(ConditionTest, a_wait_for_a_condition_that_stays_false_ends_at_the_caller
     EXPECT_GE(os::now_ns() - start, 20'000'000U);
     condition.is_set.store(true);
     EXPECT_EQ(ranks[0].gma->wait_until(condition, 0), node::Outcome::ready);
+}
+
+// Counts the calls of go_on() by kind.
+class CountedWork final : public WorkUnderWay {
+public:
+    explicit CountedWork(AllUnderWay& all) noexcept : WorkUnderWay(all) { count_begun(); }
+
+    ~CountedWork() override { count_ended(); }
+
+    CountedWork(const CountedWork&) = delete;
+    CountedWork& operator=(const CountedWork&) = delete;
+
+    void go_on(bool is_thorough) noexcept override { ++(is_thorough ? thorough : brief); }
+
+    int thorough = 0;
+    int brief = 0;
+};
+
+TEST_P(ConditionTest, polls_are_thorough_between_the_announcement_of_a_sleep_and_the_sleep) {
+    Ranks ranks(GetParam(), 1, 1);
+    CountedWork work(ranks[0].gma->under_way());
+    FlagCondition flag;
+    ConditionOfLayer condition(flag, ranks[0].gma->under_way());
+    std::atomic<std::uint32_t> bell{0};
+    for (int sleeps = 1; sleeps <= 2; ++sleeps) {
+        work.thorough = work.brief = 0;
+        EXPECT_EQ(condition.look(), LookResult::nothing);
+        EXPECT_EQ(work.brief, 1);
+        node::AwaitedEntry entry(ranks.node().slot(0));
+        condition.announce(entry, os::now_ns());
+        EXPECT_EQ(condition.look(), LookResult::nothing);
+        EXPECT_EQ(condition.look(), LookResult::nothing);
+        EXPECT_EQ(work.thorough, 2);
+        EXPECT_EQ(condition.sleep_on(bell, 0, 1, nullptr), os::Wake::timeout);
+        EXPECT_EQ(work.brief, 1);
+    }
+    EXPECT_EQ(flag.announced.load(), 2);
 }
 
 TEST_P(ConditionTest, a_wait_of_several_calls_is_shown_as_one_also_between_them) {
