@@ -34,6 +34,8 @@ public:
                   remote::Link* link) noexcept
         : commands_(commands), invokes_(invokes), routes_(routes), space_(space), link_(link) {}
 
+    [[nodiscard]] bool has_link() const noexcept { return link_ != nullptr; }
+
     // Takes in a command that was just admitted with this order, which is not satisfied yet. False: it must wait.
     [[nodiscard]] bool collect(std::uint64_t number, Handle order) noexcept;
 

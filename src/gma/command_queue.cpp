@@ -112,6 +112,10 @@ AwaitedRun CommandQueue::awaited_by(std::uint64_t number, Handle order) const no
     return {done_ + 2, (number_of(order) - done_) / 2};
 }
 
+bool CommandQueue::keep_room_for_two() noexcept {
+    return records_.keep_two_blocks();
+}
+
 bool CommandQueue::has_room_for_two() noexcept {
     return outstanding_ + 2 <= commands_outstanding_max && records_.make_room(2);
 }

@@ -48,8 +48,9 @@ public:
         return outstanding_ < commands_outstanding_max && records_.make_room();
     }
 
-    // Whether there is room for two commands: before admit_pair().
+    // Whether there is room for two commands: before admit_pair(). The second takes the memory, once, for whenever none is outstanding.
     [[nodiscard]] bool has_room_for_two() noexcept;
+    [[nodiscard]] bool keep_room_for_two() noexcept;
 
     // Whether a command with this order may run at once.
     [[nodiscard]] bool is_satisfied(Handle order) const;

@@ -254,6 +254,25 @@ Handle Gma::issue_followed(const Command& copy, const Invocation& call, Handle o
     return issuer_.issue_followed(copy, call, order);
 }
 
+Handle Gma::issue_followed(const PointerCopy& put, const Invocation& call, Handle order) {
+    return pointer_issuer_.issue_followed(put, call, order);
+}
+
+Handle Gma::issue_signalled(const PointerCopy& put, const Signal& signal, Handle order) {
+    return pointer_issuer_.issue_signalled(put, signal, order);
+}
+
+base::Status Gma::invoke_failure(const Invocation& call, base::Code code) const {
+    return invokes_.failure_of(call, code);
+}
+
+bool Gma::can_invoke(std::uint32_t operation,
+                     std::uint64_t argument_bytes,
+                     GlobalAddress first,
+                     GlobalAddress second) const noexcept {
+    return routes_.can_invoke_on(first, second) && invokes_.has_silent(operation, argument_bytes);
+}
+
 Traffic Gma::traffic() const {
     Traffic traffic;
     const node::Segment& segment = member_.segment();

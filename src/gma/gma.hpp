@@ -131,14 +131,17 @@ public:
     }
 
     Handle issue_followed(const Command& copy, const Invocation& call, Handle order);  // see Issuer
+    // A put from a plain pointer likewise, as issue_pointer().
+    Handle issue_followed(const PointerCopy& put, const Invocation& call, Handle order);
 
     // The failure of a numbered operation that its caller ran itself.
-    base::Status invoke_failure(const Invocation& call, base::Code code) const {
-        return invokes_.failure_of(call, code);
-    }
+    base::Status invoke_failure(const Invocation& call, base::Code code) const;
 
     // Takes the memory for issue_invoke() beforehand, so that an invoke without an order does not fail for lack of it. False: there is none.
     [[nodiscard]] bool prepare_invokes() noexcept { return issuer_.prepare_invokes(); }
+
+    // prepare_invokes() for issue_followed(); see Issuer.
+    [[nodiscard]] bool prepare_followed() noexcept { return issuer_.prepare_followed(); }
 
     // Issues a copy between a plain pointer, whose memory is the caller's again when the handle has ended, and an address.
     Handle issue_pointer(const PointerCopy& copy, Handle order) {
@@ -146,9 +149,7 @@ public:
     }
 
     // Issues a put, and an add behind it, under one handle.
-    Handle issue_signalled(const PointerCopy& put, const Signal& signal, Handle order) {
-        return pointer_issuer_.issue_signalled(put, signal, order);
-    }
+    Handle issue_signalled(const PointerCopy& put, const Signal& signal, Handle order);
 
     // Whether ACP_CHECK compares the sources of puts by issue_pointer() and issue_signalled().
     [[nodiscard]] bool is_watching_sources() noexcept { return local_ends_.watch() != nullptr; }
@@ -157,10 +158,7 @@ public:
     [[nodiscard]] bool can_invoke(std::uint32_t operation,
                                   std::uint64_t argument_bytes,
                                   GlobalAddress first,
-                                  GlobalAddress second) const noexcept {
-        return routes_.can_invoke_on(first, second) &&
-               invokes_.has_silent(operation, argument_bytes);
-    }
+                                  GlobalAddress second) const noexcept;
 
     // Whether a command with this order may run at once.
     [[nodiscard]] bool is_satisfied(Handle order) { return issuer_.is_satisfied(order); }

@@ -110,6 +110,14 @@ public:
     //   route   of the first one, if its addresses are good
     [[nodiscard]] base::Status check(const Command& first, const Command* second, Route& route);
 
+    // prepare_invokes() for issue_followed(). False: there is none, or the link keeps no order, so that
+    // the operation leaves a round trip behind its copy.
+    [[nodiscard]] bool prepare_followed() noexcept {
+        const std::scoped_lock lock(parts_.commands.mutex);
+        return parts_.remote.has_ahead() && parts_.invokes.prepare() &&
+               parts_.commands.queue.keep_room_for_two();
+    }
+
     // Whether the order is satisfied, so that a command may run at once.
     [[nodiscard]] bool is_satisfied(Handle order);
 

@@ -87,6 +87,22 @@ Handle PointerIssuer::issue_signalled(const PointerCopy& put, const Signal& sign
     return issue_queued(command, &add, order);
 }
 
+Handle PointerIssuer::issue_followed(const PointerCopy& put, const Invocation& call, Handle order) {
+    const os::CancellationHold cancellation;  // it may wait for room
+    Command command;
+    if (auto status = give_address(put, order, command); !status.is_ok()) {
+        return issuer_.fail(std::move(status));
+    }
+    Route route = Route::none;
+    base::Status failure = issuer_.check(command, nullptr, route);
+    if (!failure.is_ok()) {
+        ends_.give_back(command.loan());
+        return issuer_.fail(std::move(failure));
+    }
+    Command second = parts_.invokes.command_of(call);
+    return issuer_.queue({command, order, &call, &second}, route);
+}
+
 // Whether the calling thread has moved the bytes. A copy that fails here is issued, fails again and
 // gets its message there.
 bool PointerIssuer::run_at_once(const PointerCopy& copy, Handle order) {

@@ -49,6 +49,9 @@ public:
     // the put has ended well; a failure of either is the handle's.
     Handle issue_signalled(const PointerCopy& put, const Signal& signal, Handle order);
 
+    // issue() of a put that cannot run at once, with an operation behind it: Issuer::issue_followed().
+    Handle issue_followed(const PointerCopy& put, const Invocation& call, Handle order);
+
     // The add as a command of acp_put_signal.
     [[nodiscard]] static Command add_of(
         const Signal& signal, memory::IssuedBy call = memory::IssuedBy::put_signal) noexcept;

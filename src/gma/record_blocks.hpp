@@ -29,6 +29,19 @@ public:
         return (taken != 0 && taken + records <= per_block) || try_prepare_block();
     }
 
+    // Takes memory, once, after which make_room() of two records never fails while the queue is
+    // empty. False: there is none.
+    [[nodiscard]] bool keep_two_blocks() noexcept {
+        while (blocks_ < 2) {
+            try {
+                add_spare();
+            } catch (const std::bad_alloc&) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     // A record that holds what an earlier one left there: the caller writes all of it. Throws
     // std::bad_alloc, and has then changed nothing; not after make_room().
     T& push_back() {
@@ -86,12 +99,14 @@ private:
         if (next_block() - begin_ / per_block == mask_ + 1) {
             widen();
         }
-        if (spare_.empty()) {
-            // Room for all blocks there are: giving one back never fails.
-            spare_.reserve(blocks_ + 1);
-            spare_.push_back(Block(new T[per_block]));
-            ++blocks_;
-        }
+        if (spare_.empty()) add_spare();
+    }
+
+    void add_spare() {
+        // Room for all blocks there are: giving one back never fails.
+        spare_.reserve(blocks_ + 1);
+        spare_.push_back(Block(new T[per_block]));
+        ++blocks_;
     }
 
     void open_block() {

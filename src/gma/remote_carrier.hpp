@@ -45,6 +45,9 @@ public:
 
     [[nodiscard]] bool has_link() const noexcept { return link_ != nullptr; }
 
+    // Whether collect_ahead() may hand over commands.
+    [[nodiscard]] bool has_ahead() const noexcept { return ahead_.has_link(); }
+
     // Puts a ready command at the end. With the lock of Commands; any thread.
     void append(std::uint64_t number) noexcept {
         note_kind(commands_.queue.command(number).is_invoke());

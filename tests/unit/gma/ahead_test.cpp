@@ -342,6 +342,28 @@ TEST_F(AheadTest, a_followed_copy_ends_whichever_request_for_memory_is_refused) 
     }
 }
 
+TEST_F(AheadTest, a_followed_put_of_a_plain_pointer_is_one_flight_too) {
+    EXPECT_TRUE(rank_->gma->prepare_followed());
+    std::vector<char> source(5000, 'x');
+    const Handle both = rank_->gma->issue_followed(
+        PointerCopy{rank_->starter(2), {source.data(), source.size(), false}}, operation(),
+        handle_null);
+    const auto taken = taken_of(2);
+    ASSERT_EQ(taken.size(), 2U);
+    EXPECT_EQ(taken[0].number, both - 2);
+    EXPECT_EQ(taken[1].number, both);
+    EXPECT_EQ(taken[1].before, both - 2);
+    EXPECT_EQ(taken[1].before_count, 1U);
+    EXPECT_EQ(end_all(both), Code::ok);
+}
+
+TEST_F(AheadTest, a_followed_put_of_no_pointer_fails_and_nothing_is_sent) {
+    const Handle both = rank_->gma->issue_followed(
+        PointerCopy{rank_->starter(2), {nullptr, 5000, false}}, operation(), handle_null);
+    EXPECT_EQ(wait(both), Code::argument);
+    EXPECT_TRUE(link_->taken().empty());
+}
+
 TEST_F(AheadTest, goes_the_usual_way_where_the_link_does_not_take_it) {
     link_->refuse_order();
     const Handle data = copy(2, 0, 1024, handle_null);

@@ -9,6 +9,8 @@
 
 #include "base/random.hpp"
 
+#include "support/refuse_memory.hpp"
+
 namespace acp::gma {
 namespace {
 
@@ -47,6 +49,19 @@ TEST(RecordBlocks, uses_little_memory_where_little_is_in_use) {
         blocks.pop_front(1);
     }
     EXPECT_EQ(places.size(), Blocks::per_block);
+}
+
+TEST(RecordBlocks, has_room_for_two_in_an_empty_queue_once_two_blocks_are_kept) {
+    Blocks blocks;
+    ASSERT_TRUE(blocks.keep_two_blocks());
+    const acp::test::Refusal refusal(1, acp::test::all_from_there);
+    EXPECT_TRUE(blocks.keep_two_blocks());
+    for (std::uint64_t i = 0; i < 3 * Blocks::per_block; ++i) {
+        ASSERT_TRUE(blocks.make_room(2)) << i;
+        blocks.push_back() = i;
+        if (i % 2 == 0) blocks.push_back() = i;  // pairs begin at each place of a block
+        blocks.pop_front(blocks.size());
+    }
 }
 
 TEST(RecordBlocks, makes_room_for_two_wherever_a_block_ends) {
