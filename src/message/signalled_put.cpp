@@ -24,6 +24,15 @@ bool may_be_good(const local::Space& space, const gma::PointerCopy& put, std::ui
            (!space.is_shared(word) || word % signal_bytes == 0);
 }
 
+// The operation that a gateway runs on memory of another node.
+gma::Invocation invocation_of(const gma::Gma& gma, const operations::PutSignal& head) {
+    gma::Invocation call;
+    call.process = static_cast<std::uint32_t>(gma.space().layout().process(head.target));
+    call.operation = operations::put_signal_add_number;
+    call.arguments = std::as_bytes(std::span(&head, 1));
+    return call;
+}
+
 // Issues one operation to another node, for a short put whose bytes can be read now.
 gma::Handle issue_as_operation(gma::Gma& gma,
                                const gma::PointerCopy& put,
@@ -37,12 +46,19 @@ gma::Handle issue_as_operation(gma::Gma& gma,
         local::move_bytes(few.data(), source, put.end.bytes);
         source = few.data();
     }
-    gma::Invocation call;
-    call.process = static_cast<std::uint32_t>(gma.space().layout().process(put.address));
-    call.operation = operations::put_signal_add_number;
-    call.arguments = std::as_bytes(std::span(&head, 1));
+    gma::Invocation call = invocation_of(gma, head);
     call.tail = {std::as_bytes(std::span(source, put.end.bytes))};
     return gma.issue_invoke(call, order);
+}
+
+// Issues the put, and the operation that adds behind it: in one flight, where the link keeps their
+// order.
+gma::Handle issue_followed(gma::Gma& gma,
+                           const gma::PointerCopy& put,
+                           const gma::Signal& signal,
+                           gma::Handle order) {
+    const operations::PutSignal head{signal.word, signal.word, signal.value};
+    return gma.issue_followed(put, invocation_of(gma, head), order);
 }
 
 }  // namespace
@@ -51,14 +67,16 @@ gma::Handle issue_signalled(gma::Gma& gma,
                             const gma::PointerCopy& put,
                             const gma::Signal& signal,
                             gma::Handle order) {
+    const bool is_short = put.end.bytes <= operations::put_signal_bytes_max;
+    const std::uint64_t tail_bytes = is_short ? put.end.bytes : 0;
     const bool is_operation =
-        put.end.bytes <= operations::put_signal_bytes_max && !gma.is_watching_sources() &&
-        (put.end.memory != nullptr || put.end.bytes == 0) &&
+        !gma.is_watching_sources() && (put.end.memory != nullptr || put.end.bytes == 0) &&
         gma.can_invoke(operations::put_signal_add_number,
-                       sizeof(operations::PutSignal) + put.end.bytes, put.address, signal.word) &&
-        may_be_good(gma.space(), put, signal.word) && gma.is_satisfied(order);
-    return is_operation ? issue_as_operation(gma, put, signal, order)
-                        : gma.issue_signalled(put, signal, order);
+                       sizeof(operations::PutSignal) + tail_bytes, put.address, signal.word) &&
+        may_be_good(gma.space(), put, signal.word);
+    if (is_operation && !is_short) return issue_followed(gma, put, signal, order);
+    return is_operation && gma.is_satisfied(order) ? issue_as_operation(gma, put, signal, order)
+                                                   : gma.issue_signalled(put, signal, order);
 }
 
 }  // namespace acp::message

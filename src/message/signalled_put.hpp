@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A put followed by an addition to a word, both on memory of one process: the mechanism of
 // acp_put_signal and of segments in segmented buffers. A short one to another node is one numbered
-// operation (operations/put_signal.hpp). Any thread; blocks while there is no room for a command.
+// operation (operations/put_signal.hpp), a longer one a copy with the operation behind it. Any
+// thread; blocks while there is no room for a command.
 // Tests: tests/conformance/put_signal_test.cpp.
 #pragma once
 
