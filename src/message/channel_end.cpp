@@ -176,7 +176,7 @@ Status ChannelEnd::open(const Introduction& partner) {
                                    : MappedPath<>::Fence::by_each;
             const MappedPath<> path(pointer_to(receiver.ring), bell(), fence);
             if (side_ == Side::sender) {
-                near_sender_ = &make_sending(path, partner, header_bytes_max);
+                near_sender_ = &make_sending(path, partner);
             } else {
                 near_receiver_ = &make_receiving(path, partner);
             }
@@ -184,8 +184,8 @@ Status ChannelEnd::open(const Introduction& partner) {
             char* const credits = pointer_to(introduction_.ring);
             grant_all(credits, partner.key);
             const FarSenderPath path(tools_->gma, {credits, RingShape(partner.record_bytes),
-                                                   name_.receiver, partner.ring});
-            (void)make_sending(path, partner, FarSenderPath::payload_bytes_max);
+                                                   name_.receiver, partner.ring, &pipe_});
+            (void)make_sending(path, partner);
         } else {
             auto credits = std::make_shared<FarCredits>(tools_->gma);
             credits->begin(
@@ -218,15 +218,12 @@ RingReceiver<Path>& ChannelEnd::make_receiving(const Path& path, const Introduct
 }
 
 template <typename Path>
-RingSender<Path>& ChannelEnd::make_sending(const Path& path,
-                                           const Introduction& receiver,
-                                           std::uint64_t record_bytes_max) {
+RingSender<Path>& ChannelEnd::make_sending(const Path& path, const Introduction& receiver) {
     const node::Segment& segment = tools_->gma.space().segment();
     const RingShape shape(receiver.record_bytes);
     SendingRule rule;
-    rule.record_bytes_max = std::min(shape.payload_bytes_max(), record_bytes_max);
+    pipe_.begin(tools_->allocator, name_.sender, blocks_of(name_.sender));
     if (is_near()) {
-        pipe_.begin(tools_->allocator, name_.sender, blocks_of(name_.sender));
         rule.pipe = &pipe_;
         rule.lend_bytes = pipe_slots * std::min(2 * shape.record_bytes(), slot_bytes_max);
         rule.slot_bytes = std::min(slot_rings(segment) * shape.record_bytes(), slot_bytes_max);

@@ -5,7 +5,8 @@
 //   sender    the introduction slot, the count of taken offers, and the ring's credits (receiver on
 //             another node) or the words of its loans (receiver on its own node)
 //   receiver  the introduction slot, and the ring
-// For long messages on a node, the sender has a pipe there too (pipe_block.hpp). The sender frees
+// For long messages, the sender has a pipe there too, or a mirror of a ring on another node
+// (pipe_block.hpp). The sender frees
 // the receiver's block, because it accesses it last; each end frees its own if the other is dead.
 // The holder of `mutex` may access every member; other threads only `slot`. Tests:
 // tests/conformance/channel_test.cpp.
@@ -139,9 +140,7 @@ private:
     template <typename Path>
     RingReceiver<Path>& make_receiving(const Path& path, const Introduction& sender);
     template <typename Path>
-    RingSender<Path>& make_sending(const Path& path,
-                                   const Introduction& receiver,
-                                   std::uint64_t record_bytes_max);
+    RingSender<Path>& make_sending(const Path& path, const Introduction& receiver);
     [[nodiscard]] bool is_near() const noexcept;
     [[nodiscard]] sync::Bell<>& bell() const noexcept;
     [[nodiscard]] bool is_partner_gone() const noexcept;
@@ -168,7 +167,7 @@ private:
     GlobalAddress block_ = 0;         // this end's block
     Introduction introduction_;       // this end's
     GlobalAddress partner_ring_ = 0;  // sender: the receiver's block, to be freed
-    PipeBlock pipe_;                  // sender to a rank of its node
+    PipeBlock pipe_;                  // sender: the pipe, or the mirror of the ring
     std::unique_ptr<EndWork> work_;   // nullptr: the partner's introduction has not arrived
     // The ring of work_, while messages may pass without a request: the partner is on this node,
     // and the end is neither broken nor being freed.

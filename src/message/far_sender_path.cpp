@@ -2,6 +2,7 @@
 // Issues the stores of a ring's sender.
 #include "message/far_sender_path.hpp"
 
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -12,17 +13,38 @@ FarSenderPath::FarSenderPath(gma::Gma& gma, const RingPlace& place) : gma_(&gma)
     if (!gma_->prepare_invokes()) throw std::bad_alloc();
 }
 
+void FarSenderPath::open_mirror() noexcept {
+    if (place_.mirror == nullptr) return;
+    if (!gma_->prepare_followed()) return;
+    mirror_ = place_.mirror->take(1, place_.shape.record_bytes()).data;
+}
+
 bool FarSenderPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
-    const operations::PutSignal head{place_.there + (placed_.empty() ? offset : placed_at_),
+    if (begun_ - ended_ == handles_max) end_oldest();
+    handle_at(begun_++) = send(offset, value);
+    return false;
+}
+
+gma::Handle FarSenderPath::send(std::uint64_t offset, std::uint64_t value) noexcept {
+    const std::span payload = std::exchange(placed_, {});
+    const bool is_argument = payload.size() <= argument_bytes_max;
+    const bool is_alone = payload.empty() || !is_argument;
+    const operations::PutSignal head{place_.there + (is_alone ? offset : placed_at_),
                                      place_.there + offset, value};
     gma::Invocation call;
     call.process = place_.process;
     call.operation = operations::put_signal_set_number;
     call.arguments = std::as_bytes(std::span(&head, 1));
-    call.tail = {std::exchange(placed_, {})};
-    if (begun_ - ended_ == handles_max) end_oldest();
-    handle_at(begun_++) = gma_->issue_invoke(call, gma::handle_null);
-    return false;
+    if (is_argument) {
+        call.tail = {payload};
+        return gma_->issue_invoke(call, gma::handle_null);
+    }
+    std::memcpy(mirror_ + placed_at_, payload.data(), payload.size());
+    return gma_->issue_followed({.target = place_.there + placed_at_,
+                                 .source = place_.mirror->address() + placed_at_,
+                                 .bytes = payload.size(),
+                                 .expected = memory::Command::note(memory::IssuedBy::move)},
+                                call, gma::handle_null);
 }
 
 // Waits for the oldest operation in flight.

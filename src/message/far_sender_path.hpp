@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The path of a ring's sender to a receiver on another node: place() and publish() together issue
 // one numbered operation (operations/put_signal.hpp), which also wakes threads that wait at the
-// receiver. It does not write the ring's journal (ring.hpp): a lost header costs a request and its
-// answer. For the thread that uses the end.
+// receiver. A longer payload goes by a copy in the same flight, before the operation with the header:
+// place() puts it into a mirror of the ring's records in the sender's heap, where it stays until a
+// credit covers it, so that the buffer is the caller's at once. There is no mirror where such a pair
+// takes two flights, or while the heap has no room. The path does not write the ring's journal
+// (ring.hpp): a lost header costs a request and its answer. For the thread that uses the end.
 // Tests: tests/unit/message/far_sender_path_test.cpp, tests/conformance/channel_test.cpp.
 #pragma once
 
@@ -13,6 +16,7 @@
 #include <span>
 
 #include "gma/gma.hpp"
+#include "message/pipe_block.hpp"
 #include "message/ring_layout.hpp"
 
 #include "operations/put_signal.hpp"
@@ -23,8 +27,8 @@ class FarSenderPath {
 public:
     using Word = std::atomic<std::uint64_t>;
 
-    // The most bytes of a record's payload.
-    static constexpr std::uint64_t payload_bytes_max = operations::put_signal_bytes_max;
+    // The most bytes of a payload that is an argument of the operation.
+    static constexpr std::uint64_t argument_bytes_max = operations::put_signal_bytes_max;
 
     // Where the parts of a ring are.
     struct RingPlace {
@@ -32,6 +36,7 @@ public:
         RingShape shape;                  // the ring's shape
         std::uint32_t process = 0;        // the receiver
         memory::GlobalAddress there = 0;  // the start of the ring at the receiver
+        PipeBlock* mirror = nullptr;      // allocates the mirror; nullptr: there is none
     };
 
     // Throws std::bad_alloc. Afterwards no record is lost for lack of memory.
@@ -48,7 +53,14 @@ public:
 
     [[nodiscard]] char* room(std::uint64_t /*offset*/) noexcept { return room_.data(); }
 
-    // Names 1 .. payload_bytes_max bytes, which the next publish() reads and sends.
+    // The most bytes of a payload, for a record of `wanted` bytes: if that is long, this opens the
+    // mirror. Later calls never return less.
+    [[nodiscard]] std::uint64_t payload_bytes_max(std::uint64_t wanted) noexcept {
+        if (wanted > argument_bytes_max && mirror_ == nullptr) open_mirror();
+        return mirror_ != nullptr ? place_.shape.payload_bytes_max() : argument_bytes_max;
+    }
+
+    // Names 1 .. payload_bytes_max() bytes, which the next publish() reads and sends.
     void place(std::uint64_t offset, const void* source, std::uint64_t bytes) noexcept {
         placed_at_ = offset;
         placed_ = {static_cast<const std::byte*>(source), bytes};
@@ -89,6 +101,8 @@ private:
         return handles_[number % handles_max];
     }
 
+    void open_mirror() noexcept;
+    gma::Handle send(std::uint64_t offset, std::uint64_t value) noexcept;
     void forget_ended() noexcept;
     void end_oldest() noexcept;
 
@@ -96,7 +110,8 @@ private:
     RingPlace place_;
     std::uint64_t placed_at_ = 0;
     std::span<const std::byte> placed_;
-    std::array<char, payload_bytes_max> room_;  // NOLINT: written as far as read
+    char* mirror_ = nullptr;  // a copy of the ring's records; nullptr: there is none
+    std::array<char, argument_bytes_max> room_;  // NOLINT: written as far as read
     // Operations in flight: numbers ended_ up to begun_ - 1.
     std::array<gma::Handle, handles_max> handles_{};
     std::uint64_t begun_ = 0;

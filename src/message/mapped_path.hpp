@@ -39,6 +39,11 @@ public:
 
     [[nodiscard]] char* room(std::uint64_t offset) const noexcept { return memory_ + offset; }
 
+    // See FarSenderPath; here the ring is the only limit.
+    [[nodiscard]] static std::uint64_t payload_bytes_max(std::uint64_t /*wanted*/) noexcept {
+        return ~std::uint64_t{0};
+    }
+
     void place(std::uint64_t offset, const void* source, std::uint64_t bytes) const noexcept {
         if (source != memory_ + offset) copy_payload(memory_ + offset, source, bytes);
     }

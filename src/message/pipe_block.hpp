@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The block of a pipe's slots, in the heap of the sender: allocated for the first long message, and
-// freed with the end. For the holder of the end's lock. Tests: tests/conformance/channel_test.cpp.
+// The block of a pipe's slots, or of the mirror of a ring on another node, in the heap of the sender:
+// allocated for the first long message, and freed with the end. For the holder of the end's lock.
+// Tests: tests/conformance/channel_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -41,6 +42,9 @@ public:
         const std::uint64_t place = block_ - allocator_->start_of(process_);
         return {blocks_ + place, place, slot_bytes};
     }
+
+    // The block that take() has allocated.
+    [[nodiscard]] memory::GlobalAddress address() const noexcept { return block_; }
 
     // Frees the block, when no receiver reads the slots. Throws std::bad_alloc; then the block
     // stays until the heaps are emptied.

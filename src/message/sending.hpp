@@ -33,7 +33,6 @@ namespace acp::message {
 
 // When a message takes which way.
 struct SendingRule {
-    std::uint64_t record_bytes_max = 0;             // the most bytes of one record
     std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
     std::uint64_t slot_bytes = 0;                   // size of a pipe's slot
     std::uint64_t lend_bytes = 0;                   // longer messages become loans, where possible
@@ -105,10 +104,15 @@ private:
             const Offering offering = offer(request);
             if (offering != Offering::impossible) return offering == Offering::done;
         }
-        if (request.bytes <= rule_.record_bytes_max)
+        if (request.length == 0 && request.bytes <= record_bytes_max(request.bytes))
             return put(request.buffer, request.bytes, RecordTag::whole);
         if (request.length == 0 && can_use_pipe()) return put_into_pipe(request);
         return put_into_ring(request);  // also a message that has begun in the ring
+    }
+
+    // The most bytes of one record, for a message of this length.
+    [[nodiscard]] std::uint64_t record_bytes_max(std::uint64_t bytes) noexcept {
+        return std::min(ring_.payload_bytes_max(), ring_.path().payload_bytes_max(bytes));
     }
 
     // If the heap has no room for a pipe, the next message tries again.
@@ -140,7 +144,7 @@ private:
         }
         while (request.moved < request.bytes) {
             const std::uint64_t bytes =
-                std::min(request.bytes - request.moved, rule_.record_bytes_max);
+                std::min(request.bytes - request.moved, record_bytes_max(request.bytes));
             if (!put(request.buffer + request.moved, bytes, RecordTag::piece)) return false;
             request.moved += bytes;
         }

@@ -28,6 +28,7 @@ constexpr auto no_bytes = static_cast<std::size_t>(-1);
 std::vector<std::uint64_t> message_of(std::uint64_t number) {
     Random random(number);
     std::size_t bytes = random.below(600);
+    if (random.chance(20)) bytes = random.below(16'000);          // one record between nodes
     if (random.chance(10)) bytes = random.below(bytes_max / 10);  // through the ring or the pipe
     if (random.chance(3)) bytes = random.below(bytes_max);        // a loan on a node
     return std::vector<std::uint64_t>(bytes / 8 + 1, number);

@@ -124,6 +124,36 @@ TEST_F(ChannelLoanTest, messages_between_memory_of_any_kind_arrive_whole) {
     EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
 }
 
+TEST_F(ChannelLoanTest, the_buffer_of_an_ended_send_may_change_before_its_message_is_received) {
+    constexpr std::size_t sizes[] = {8, 1000, 1001, 4096, 8191, 16384, 16385, 100'000};
+    constexpr std::int64_t patience_ns = 20'000'000;
+    if (!is_of_two()) {
+        for (std::size_t i = 0; i < std::size(sizes); ++i) EXPECT_EQ(acp_sync(), 0);
+        return;
+    }
+    const acp_ch_t channel = make();
+    std::vector<char> buffer(sizes[std::size(sizes) - 1] + 1);
+    for (const std::size_t bytes : sizes) {
+        if (rank_ == 0) {
+            fill(buffer.data(), bytes, bytes);
+            const acp_request_t send = acp_nbsend_ch(channel, buffer.data(), bytes);
+            ASSERT_NE(send, ACP_REQUEST_NULL) << acp_error_message();
+            const bool has_ended = acp_wait_ch_timeout(send, nullptr, patience_ns) == ACP_OK;
+            if (has_ended) std::fill(buffer.begin(), buffer.end(), 'x');
+            EXPECT_EQ(acp_sync(), 0) << acp_error_message();
+            if (!has_ended) {
+                EXPECT_EQ(acp_wait_ch(send), 0U) << acp_error_message();
+            }
+        } else {
+            EXPECT_EQ(acp_sync(), 0) << acp_error_message();
+            buffer[bytes] = 'e';
+            ASSERT_EQ(acp_recv_ch(channel, buffer.data(), buffer.size()), bytes);
+            expect_content(buffer.data(), bytes, bytes, bytes);
+        }
+    }
+    EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
+}
+
 TEST_F(ChannelLoanTest, a_message_longer_than_its_buffer_is_cut_and_the_next_one_is_whole) {
     if (!is_of_two()) return;
     const acp_ch_t channel = make();

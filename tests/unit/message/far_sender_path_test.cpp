@@ -70,6 +70,14 @@ TEST_F(FarSenderPathTest, no_record_is_lost_where_memory_is_refused) {
     }
 }
 
+TEST_F(FarSenderPathTest, has_no_mirror_where_a_copy_and_its_header_would_take_two_flights) {
+    PipeBlock block;
+    FarSenderPath path(*rank_.gma,
+                       {credits_.data(), shape, receiver, rank_.starter(receiver), &block});
+    EXPECT_FALSE(rank_.gma->prepare_followed());
+    EXPECT_EQ(path.payload_bytes_max(shape.payload_bytes_max()), FarSenderPath::argument_bytes_max);
+}
+
 TEST_F(FarSenderPathTest, is_not_made_where_memory_for_what_it_sends_is_refused) {
     const acp::test::Refusal refusal(1, acp::test::all_from_there);
     EXPECT_THROW((void)make(), std::bad_alloc);

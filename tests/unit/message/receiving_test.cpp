@@ -254,7 +254,6 @@ TEST_F(ReceivingTest, the_requests_of_a_sender_whose_record_was_refused_fail) {
     RingReceiver<MappedPath<>> receiver(path, shape, key);
     EXPECT_FALSE(receiver.open(key));
     SendingRule rule;
-    rule.record_bytes_max = shape.payload_bytes_max();
     rule.slot_bytes = 4096;
     rule.lend_bytes = 4 * rule.slot_bytes;
     rule.lending = words;
