@@ -14,10 +14,10 @@ namespace acp::team {
 
 namespace {
 
-// The gather of the nodes, among their leaders.
-class LeaderGather {
+// The all-gather between the leaders of the nodes.
+class LeaderAllgather {
 public:
-    explicit LeaderGather(Team& team) noexcept : team_(team), members_(team.members()) {}
+    explicit LeaderAllgather(Team& team) noexcept : team_(team), members_(team.members()) {}
 
     [[nodiscard]] std::uint32_t own() const noexcept { return members_.own_node(); }
 
@@ -99,8 +99,8 @@ private:
 
 bool meet_leaders(Team& team, LeaderMeeting& meeting) {
     // The first part of a notice travels in one message with the signature of the call.
-    NoticeGather<FarMessage::packed_bytes_max, LeaderGather> gather(team, LeaderGather(team),
-                                                                    meeting.bytes_max());
+    NoticeGather<FarMessage::packed_bytes_max, LeaderAllgather> gather(team, LeaderAllgather(team),
+                                                                       meeting.bytes_max());
     if (!gather.run(meeting.notice())) return false;
     std::vector<std::span<const char>> notices;
     for (std::uint32_t node = 0; node < team.members().nodes(); ++node)
