@@ -38,6 +38,8 @@ checked_targets = $(if $(filter-out core unit fuzz,$(CHECKED)),all tests,$(CHECK
 # build_preset(preset, targets): configures where that has not been done, builds, and shows how far it is. The presets
 # release and test share a folder: test knows the tests besides.
 build_preset = @cmake/build.sh $(1) $(JOBS) $(WERROR) $(2)
+# A line that names MAKE itself is run under `make -n`, with all else in it.
+again = $(MAKE)
 
 .PHONY: help build setup run test lint format bench install uninstall clean test-aarch64 asan tsan report soak ctest sim mutants \
     fuzz peers bare docs leaks models checks
@@ -79,13 +81,13 @@ test: SECONDS_AT_START := $(shell date +%s)
 test: CHECKED := core fuzz
 test:
 	@cmake/part.sh packages cmake/setup.sh build run docs test
-	@cmake/part.sh build $(MAKE) build
+	@cmake/part.sh build $(again) build
 	@cmake/part.sh tests-build cmake/build.sh test $(JOBS) $(WERROR) all tests docs
 	@mkdir -p build/log
-	@cmake/beside.sh '$(MAKE) checks CHECKED="$(CHECKED)" LINT_SHARE=8' \
+	@cmake/beside.sh '$(again) checks CHECKED="$(CHECKED)" LINT_SHARE=8' \
 	    cmake/part.sh tests ctest --preset release -O build/log/release.log
 	@for sanitizer in $(SANITIZERS); do \
-	    cmake/part.sh $$sanitizer $(MAKE) $$sanitizer CHECKED='$(CHECKED)'; done
+	    cmake/part.sh $$sanitizer $(again) $$sanitizer CHECKED='$(CHECKED)'; done
 	@echo
 	@for preset in $(SANITIZERS) release; do \
 	    printf '%-8s %s\n' $$preset "$$(grep 'tests passed' build/log/$$preset.log)"; done
@@ -95,7 +97,7 @@ test:
 checks:
 	@for sanitizer in $(SANITIZERS); do \
 	    cmake/part.sh $$sanitizer-build cmake/build.sh $$sanitizer $(JOBS) $(WERROR) $(checked_targets); done
-	@cmake/part.sh lint $(MAKE) lint
+	@cmake/part.sh lint $(again) lint
 
 ctest:
 	@cmake/setup.sh build docs test

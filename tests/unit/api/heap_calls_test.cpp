@@ -125,7 +125,8 @@ TEST_F(HeapCalls, acp_calloc_gives_zeros_also_where_a_freed_block_was) {
              ACP_REFUSED_BY_0(acp_calloc, ACP_ERR_ARGUMENT, "2^64", 2, ~std::size_t{0}, 0),
              ACP_REFUSED_BY_0(acp_calloc, ACP_ERR_MEMORY, "", half - 1, half, 0),
              ACP_REFUSED_BY_0(acp_calloc, ACP_ERR_MEMORY, "", 1, heap_bytes + 1, 0),
-             ACP_REFUSED_BY_0(acp_calloc, ACP_ERR_ARGUMENT, "rank -1", 0, 0, -1),
+             ACP_REFUSED_BY_0(acp_calloc, ACP_ERR_ARGUMENT, "rank -1 is not one of 0 to 0", 0, 0,
+                              -1),
          })
         expect_refused(row);
 }
