@@ -164,7 +164,7 @@ sim:
 
 mutants:
 	@cmake/setup.sh build test
-	$(call build_preset,mutants,acpsim acp_claims acp_operations acp_engine acp_pm acp_team)
+	$(call build_preset,mutants,acpsim acp_claims acp_operations acp_engine acp_pm acp_team acp_api)
 	$(call build_preset,test,all conformance_dsm conformance_dsm_homes conformance_dsm_locks conformance_dsm_pointers conformance_dsm_random \
 	    dsm_driver dsm_stop_probe)
 	@python3 tests/sim/mutants.py --build build/mutants --jobs $(JOBS)
@@ -181,6 +181,7 @@ mutants:
 	@python3 tests/mutants/dsm.py
 	@python3 tests/mutants/team.py
 	@python3 tests/mutants/execution.py
+	@python3 tests/mutants/api.py
 	@python3 tests/mutants/engine.py
 	@python3 tests/mutants/pm.py
 	@python3 tests/mutants/workspace.py

@@ -146,6 +146,7 @@ TEST(LifeTest, repeats_the_reason_of_what_failed) {
     EXPECT_NE(text.find("given up"), std::string::npos);
     EXPECT_NE(text.find("rrrr"), std::string::npos);
     EXPECT_LT(text.size(), 512U) << "a long reason is cut";
+    EXPECT_EQ(std::string(life.reason().data()), std::string(reason_bytes_max - 1, 'r'));
 }
 
 }  // namespace

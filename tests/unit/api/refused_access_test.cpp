@@ -60,6 +60,10 @@ TEST_F(RefusedAccess, lists_and_blocks_without_their_arrays) {
         "acp_copy_strided",
         acp_copy_strided(starter_, nullptr, starter_ + 512, &stride, 8, &count, 1, ACP_HANDLE_NULL),
         ACP_ERR_ARGUMENT, "NULL");
+    expect_failed(
+        "acp_copy_strided",
+        acp_copy_strided(starter_, &stride, starter_ + 512, nullptr, 8, &count, 1, ACP_HANDLE_NULL),
+        ACP_ERR_ARGUMENT, "NULL");
     expect_failed("acp_copy_strided",
                   acp_copy_strided(starter_, &stride, starter_ + 512, &stride, 8, nullptr, 1,
                                    ACP_HANDLE_NULL),
