@@ -261,6 +261,28 @@ TEST_F(DsmHomesTest, random_writers_read_the_bytes_of_the_model_under_every_poli
     }
 }
 
+// The new home sends no notice of its writes to nodes that fetched the pages from the home before.
+TEST_F(DsmHomesTest,
+       a_rank_that_read_pages_before_their_home_moved_reads_what_the_new_home_writes) {
+    std::uint64_t* const words = allocate(8, ACP_HOME_RANK);
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+        const int home = static_cast<int>(round) % procs_;
+        const int former = static_cast<int>(round - 1) % procs_;
+        // A barrier drops what was fetched before the home tracked its writes, and keeps what is now.
+        for (int read = 0; read < 2; ++read) {
+            for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(words[i * page_words], round - 1);
+            ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+        }
+        ASSERT_EQ(acp_set_home_dsm(words, 8 * page, home), 0) << acp_error_message();
+        // A fetch by the home before would make the new one track its writes.
+        for (std::size_t i = 0; i < 8 && rank_ != former; ++i)
+            EXPECT_EQ(words[i * page_words + 1], 0U);
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+        for (std::size_t i = 0; i < 8 && rank_ == home; ++i) words[i * page_words] = round;
+        ASSERT_EQ(acp_barrier_dsm(), 0) << acp_error_message();
+    }
+}
+
 TEST_F(DsmHomesTest, policies_ranks_and_ranges_that_do_not_exist_are_refused) {
     struct Refused {
         int policy;
