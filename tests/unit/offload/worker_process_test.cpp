@@ -351,6 +351,7 @@ TEST_F(Worker, ends_calls_and_leaves_no_process_or_descriptor_after_many_kills) 
 }
 
 TEST_F(Worker, ends_itself_when_its_owner_is_killed) {
+    if (test::is_sanitized) GTEST_SKIP() << "TSan allows no thread in a fork of threads";
     const pid_t owner = fork();
     if (owner == 0) {
         auto started = WorkerProcess::start({program()});
