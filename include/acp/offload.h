@@ -96,7 +96,8 @@ enum { ACP_BUFFER_IN = 0, ACP_BUFFER_OUT = 1, ACP_BUFFER_INOUT = 2 };
 /* The function gets a pointer to a copy of the buffer, aligned to 16 bytes: acp_begin_call copies IN
  * and INOUT buffers to the process; OUT and INOUT buffers have come back when acp_wait_call or
  * acp_test_call has returned the call's result, or acp_sync_context has returned. Until then they
- * must stay. Errors: ACP_ERR_LIMIT (all buffers of a call together exceed 63 MiB). */
+ * must stay. Errors: ACP_ERR_LIMIT (all buffers of a call together exceed 63 MiB),
+ * ACP_ERR_UNSUPPORTED (the buffer lies in shared pages, in a job of several nodes). */
 ACP_API int acp_set_buffer_args(acp_args_t args, int index, int intent, void* buffer, size_t size);
 
 /* What the function returns. ACP_RESULT_INT is the default, and also for functions that return

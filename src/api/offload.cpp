@@ -7,6 +7,7 @@
 #include "api/boundary.hpp"
 #include "api/ends.hpp"
 #include "api/library.hpp"
+#include "api/shared_range.hpp"
 #include "gma/commands.hpp"
 #include "local/space.hpp"
 #include "offload/device_table.hpp"
@@ -289,6 +290,8 @@ int acp_set_buffer_args(acp_args_t args, int index, int intent, void* buffer, si
                 return {Code::argument, "intent " + std::to_string(intent) +
                                             " is none of ACP_BUFFER_IN, _OUT and _INOUT"};
             }
+            if (Status status = api::refuse_shared("buffer", buffer, size); !status.is_ok())
+                return status;
             return all.set_buffer(at, static_cast<call::Intent>(intent), buffer, size);
         });
 }

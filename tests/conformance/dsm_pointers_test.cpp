@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include <acp/offload.h>
+
 #include "support/ranked.hpp"
 
 namespace acp::test {
@@ -137,6 +139,13 @@ void refuse_in_lists_of_blocks(Refusals& all) {
     all.expect("acp_malloc_many", acp_malloc_many(2, there, other, own.data()) == -1);
     all.expect("acp_malloc_many", acp_malloc_many(2, own.data(), other, there) == -1);
     all.expect("acp_free_many", acp_free_many(2, there) == -1);
+}
+
+void refuse_in_calls_of_devices(Refusals& all) {
+    const acp_args_t args = acp_create_args();
+    all.expect("acp_set_buffer_args",
+               acp_set_buffer_args(args, 0, ACP_BUFFER_IN, all.place(), 8) == -1);
+    EXPECT_EQ(acp_free_args(args), 0);
 }
 
 void refuse_in_patterns(Refusals& all) {
@@ -415,6 +424,7 @@ TEST_F(DsmPointersTest, every_other_call_refuses_absent_pages_by_a_sentence) {
     Refusals all(absent());
     refuse_in_channels_and_segments(all);
     refuse_in_lists_of_blocks(all);
+    refuse_in_calls_of_devices(all);
     refuse_in_patterns(all);
     refuse_in_teams(all);
     refuse_in_sequences(all);
