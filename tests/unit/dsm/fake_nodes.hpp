@@ -327,7 +327,7 @@ inline gma::Handle FakeLink::apply(pages::PageNumber page,
         } else {
             operations::difference_code().apply(target, *parsed);
         }
-        sched::pause();  // the answer is under way
+        sched::pause();  // the answer has not arrived
     });
     // It has ended for the barrier, and arrives later.
     if (defect_ == Defect::barrier_before_arrival) has_ended_[request] = true;

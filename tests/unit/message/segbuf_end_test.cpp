@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An end of a segmented buffer whose partner connects, sends and dies between two steps of one call
-// on the end: what it did before its death is seen. Ranks of one process, one thread.
+// One end of a segmented buffer receives what its partner did before it died, also when the partner
+// connects, sends and dies between two steps of one call. Ranks of one process, one thread.
 #include "message/segbuf_end.hpp"
 
 #include <array>

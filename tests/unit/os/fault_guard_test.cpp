@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Guarded code is ended by its faults; the thread and its process go on, again and again.
+// A fault ends the guarded code, and neither the thread nor its process, also the hundredth time.
 #include "os/fault_guard.hpp"
 
 #include <csignal>
