@@ -42,8 +42,30 @@ void CheckedPage::apply(const DifferenceCode& code,
     (void)masks.add(page_, writer, WrittenBytes(difference));
     const WrittenBytes both = overwritten(bytes_, twin_, difference);
     if (!both.is_empty()) (void)masks.add(page_, {home_, PageWriter::unknown}, both);
-    code.apply_shared(bytes_, difference);
+    const WrittenBytes late = replace(difference);
+    if (!late.is_empty()) (void)masks.add(page_, {home_, PageWriter::unknown}, late);
     code.apply_shared(twin_, difference);
+}
+
+// Stores a difference into the page. Returns the bytes that it has overwritten, as overwritten() finds
+// them: those too that the home's threads have written since.
+WrittenBytes CheckedPage::replace(Difference difference) const noexcept {
+    WrittenBytes found;
+    if (difference.is_empty()) return found;
+    for_each_word(difference.bytes().data(), [&](std::size_t i, std::uint64_t value,
+                                                 std::uint64_t bits) {
+        const std::uint64_t twin = words_of(twin_)[i].load(std::memory_order_relaxed);
+        std::atomic<std::uint64_t>& word = words_of(bytes_)[i];
+        std::uint64_t now = word.load(std::memory_order_relaxed);
+        // release: as store_bytes()
+        while (!word.compare_exchange_weak(now, (now & ~bits) | (value & bits),
+                                           std::memory_order_release, std::memory_order_relaxed)) {
+        }
+        const std::uint64_t both = bits_of_bytes(now ^ twin) & bits_of_bytes(now ^ value) & bits;
+        for (std::uint32_t byte = 0; byte < 8; ++byte)
+            if ((both >> 8 * byte & 1) != 0) found.add(static_cast<std::uint32_t>(8 * i) + byte);
+    });
+    return found;
 }
 
 WrittenBytes CheckedPage::own_writes() const noexcept {

@@ -37,6 +37,8 @@ public:
     void end_own_writes() const noexcept;
 
 private:
+    [[nodiscard]] WrittenBytes replace(Difference difference) const noexcept;
+
     PageNumber page_;
     PageSpan bytes_;
     PageSpan twin_;

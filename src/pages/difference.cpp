@@ -103,22 +103,9 @@ void apply_by_words(std::byte* page, const std::byte* difference) noexcept {
 
 void apply_by_atomic_words(std::byte* page, const std::byte* difference) noexcept {
     std::atomic<std::uint64_t>* const words = words_of(PageSpan(page, page_bytes));
-    for (LineReader lines(difference); !lines.is_at_end();) {
-        const std::byte* bytes = lines.bytes();
-        const std::uint64_t mask = lines.mask();
-        std::atomic<std::uint64_t>* const line = words + lines.line() * (line_bytes / 8);
-        for (std::size_t i = 0; i < line_bytes / 8; ++i) {
-            std::uint64_t value = 0;
-            std::uint64_t bits = 0;
-            for (std::size_t byte = 0; byte < 8; ++byte) {
-                if ((mask >> (8 * i + byte) & 1) == 0) continue;
-                value |= std::to_integer<std::uint64_t>(*bytes++) << 8 * byte;
-                bits |= std::uint64_t{0xff} << 8 * byte;
-            }
-            if (bits != 0) store_bytes(line[i], value, bits);
-        }
-        lines.advance(bytes_of_mask(mask));
-    }
+    for_each_word(difference, [words](std::size_t i, std::uint64_t value, std::uint64_t bits) {
+        store_bytes(words[i], value, bits);
+    });
 }
 
 DifferenceCode::DifferenceCode(ByteInstructions instructions) noexcept

@@ -64,6 +64,28 @@ private:
     const std::byte* place_;
 };
 
+// Calls visit(index, value, bits) for each aligned word of 8 bytes of which a difference has bytes:
+// their values, and a mask of their bits.
+//   difference  with its head, valid, not empty
+template <typename Visit>
+void for_each_word(const std::byte* difference, const Visit& visit) {
+    for (LineReader lines(difference); !lines.is_at_end();) {
+        const std::byte* bytes = lines.bytes();
+        const std::uint64_t mask = lines.mask();
+        for (std::size_t i = 0; i < line_bytes / 8; ++i) {
+            std::uint64_t value = 0;
+            std::uint64_t bits = 0;
+            for (std::size_t byte = 0; byte < 8; ++byte) {
+                if ((mask >> (8 * i + byte) & 1) == 0) continue;
+                value |= std::to_integer<std::uint64_t>(*bytes++) << 8 * byte;
+                bits |= std::uint64_t{0xff} << 8 * byte;
+            }
+            if (bits != 0) visit(lines.line() * (line_bytes / 8) + i, value, bits);
+        }
+        lines.advance(static_cast<std::size_t>(std::popcount(mask)));
+    }
+}
+
 // Writes a difference line by line.
 class LineWriter {
 public:

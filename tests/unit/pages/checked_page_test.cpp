@@ -4,11 +4,15 @@
 #include "pages/checked_page.hpp"
 
 #include <array>
+#include <atomic>
 #include <gtest/gtest.h>
 #include <map>
+#include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "pages/page_merge.hpp"
 #include "support/random.hpp"
 
 namespace acp::pages {
@@ -73,6 +77,35 @@ TEST_F(CheckedPageTest, finds_what_the_home_writes_behind_a_difference) {
     EXPECT_EQ(checked_.own_writes().run_from(0).first, 8U);
     apply(2, {8}, std::byte{5});
     EXPECT_EQ(noted(home).count(), 1U);
+}
+
+// Whichever of the two writes comes first, and also while the difference is applied.
+TEST_F(CheckedPageTest, finds_what_the_home_writes_beside_a_difference) {
+    constexpr int rounds = 20'000;
+    std::vector<std::size_t> places(page_bytes);
+    std::iota(places.begin(), places.end(), 0);
+    std::atomic<int> begun{0};
+    std::atomic<int> written{0};
+    std::thread writer([&] {
+        for (int round = 1; round <= rounds; ++round) {
+            while (begun.load() < round) std::this_thread::yield();
+            for (int delay = round % 4096; delay != 0; --delay) asm volatile("");
+            words_of(PageSpan(page_))[0].store(1, std::memory_order_relaxed);
+            written.store(round);
+        }
+    });
+    int missed = 0;
+    for (int round = 1; round <= rounds; ++round) {
+        page_.fill({});
+        twin_.fill({});
+        masks_.clear();
+        begun.store(round);
+        apply(1, places, std::byte{7});
+        while (written.load() < round) std::this_thread::yield();
+        if (noted(home).is_empty() && checked_.own_writes().is_empty()) ++missed;
+    }
+    writer.join();
+    EXPECT_EQ(missed, 0);
 }
 
 TEST_F(CheckedPageTest, counts_no_byte_as_the_home_s_when_a_process_that_died_is_repeated) {
