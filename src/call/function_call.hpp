@@ -24,6 +24,7 @@ namespace acp::call {
 using base::Status;
 
 // The arguments of one call; words of the first `count` are written.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the caller writes the first words
 struct FunctionArguments {
     std::uint32_t count = 0;  // 0 .. arguments_max
     std::bitset<arguments_max> is_real;

@@ -23,6 +23,7 @@ struct ArgumentPlaces {
     std::array<std::uint64_t, arguments_max> stack;  // the first stack_count are written
     std::size_t stack_count = 0;
 
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the first words of the stack are written
     explicit ArgumentPlaces(const FunctionArguments& arguments) noexcept {
         std::size_t integer_count = 0;
         std::size_t real_count = 0;
@@ -74,6 +75,7 @@ private:
                                        std::index_sequence<S...>) {
         using Function = Result (*)(Repeated<I, std::uint64_t>..., Repeated<R, double>...,
                                     Repeated<S, std::uint64_t>...);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the address of a function comes as a number
         return reinterpret_cast<Function>(function)(places.integers[I]..., places.reals[R]...,
                                                     places.stack[S]...);
     }
