@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include <acp/offload.h>
+
 #include "support/ranked.hpp"
 
 namespace acp::test {
@@ -102,6 +104,7 @@ protected:
     void other_hashed();
     void messages();
     void teams();
+    void devices();
 
     char* pages_ = nullptr;  // homed on another node, used by this rank alone
     std::size_t used_ = 0;
@@ -413,6 +416,32 @@ void DsmArgumentsTest::teams() {
     }
 }
 
+// A call of a function of the C library in the process of a device.
+void DsmArgumentsTest::devices() {
+    const bool is_made = acp_create_process(0, absent("/no/such/program")) != ACP_PROCESS_NULL;
+    takes("acp_create_process", "program", !is_made && acp_errno() == ACP_ERR_ARGUMENT);
+    const acp_process_t process = acp_create_process(0, nullptr);
+    ASSERT_NE(process, ACP_PROCESS_NULL) << acp_error_message();
+    const int library = acp_load_library(process, absent("libc.so.6"));
+    takes("acp_load_library", "path", library > 0);
+    const std::uint64_t function = acp_find_symbol(process, library, absent("labs"));
+    takes("acp_find_symbol", "name", function != UINT64_MAX);
+    const acp_context_t context = acp_open_context(process);
+    const acp_args_t args = acp_create_args();
+    EXPECT_EQ(acp_set_int_args(args, 0, -5), 0) << acp_error_message();
+    std::uint64_t* const waited = absent<std::uint64_t>({0});
+    const std::int64_t first = acp_begin_call(context, function, args);
+    takes("acp_wait_call", "result",
+          acp_wait_call(context, first, waited) == ACP_CALL_RETURNED && *waited == 5);
+    std::uint64_t* const tested = absent<std::uint64_t>({0});
+    const std::int64_t second = acp_begin_call(context, function, args);
+    int end = ACP_NONE;
+    while (end == ACP_NONE) end = acp_test_call(context, second, tested);
+    takes("acp_test_call", "result", end == ACP_CALL_RETURNED && *tested == 5);
+    EXPECT_EQ(acp_free_args(args), 0) << acp_error_message();
+    EXPECT_EQ(acp_destroy_process(process), 0) << acp_error_message();
+}
+
 // The parameters of the installed headers that are pointers to no bytes, keys or entries.
 std::set<std::string> parameters_of_headers() {
     std::set<std::string> found;
@@ -450,6 +479,7 @@ TEST_F(DsmArgumentsTest, every_call_takes_or_refuses_arguments_in_absent_pages) 
     other_hashed();
     messages();
     teams();
+    devices();
     ASSERT_EQ(acp_sync_team(acp_world_team()), 0) << acp_error_message();
     // No shared pages before the first; the second ends the process.
     named_.insert({"acp_init argc", "acp_init argv", "acp_abort text"});
