@@ -81,7 +81,7 @@ TEST_F(CheckedPageTest, finds_what_the_home_writes_behind_a_difference) {
 
 // Whichever of the two writes comes first, and also while the difference is applied.
 TEST_F(CheckedPageTest, finds_what_the_home_writes_beside_a_difference) {
-    constexpr int rounds = 20'000;
+    constexpr int rounds = 8'000;
     std::vector<std::size_t> places(page_bytes);
     std::iota(places.begin(), places.end(), 0);
     std::atomic<int> begun{0};
