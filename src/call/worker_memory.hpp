@@ -39,7 +39,7 @@ inline constexpr std::uint64_t worker_page_bytes = 4096;
 
 // Room for the buffers of one call at its limit, and a list of arguments.
 inline constexpr std::uint64_t worker_staging_bytes =
-    buffer_bytes_max + worker_pages(arguments_max * 16);
+    buffer_bytes_max + worker_pages(std::uint64_t{arguments_max} * 16);
 
 // The version of everything that the two processes share; a worker of another one refuses to run.
 inline constexpr std::uint64_t worker_version = 1;
