@@ -40,14 +40,14 @@ public:
 
     // Closes the contexts of a process, waits for their calls, and ends it. Returns how it has
     // ended. Blocks. Errors: stale.
-    Result<std::optional<os::WaitStatus>> destroy_process(std::uint64_t process);
+    Result<std::optional<os::WaitStatus>> destroy_process(std::uint64_t number);
 
     // Errors of these and the next: stale, and those of WorkerProcess.
-    Result<std::uint64_t> open_context(std::uint64_t process);
-    Status close_context(std::uint64_t context);
+    Result<std::uint64_t> open_context(std::uint64_t number);
+    Status close_context(std::uint64_t number);
 
     Result<std::uint64_t> create_arguments();
-    Status free_arguments(std::uint64_t arguments);
+    Status free_arguments(std::uint64_t number);
 
     // Errors: stale.
     Result<std::shared_ptr<WorkerProcess>> process(std::uint64_t number);

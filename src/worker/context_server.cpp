@@ -59,9 +59,9 @@ OperationResult ContextServer::carry_out(const Claimed& call) {
 
 OperationResult ContextServer::call_guarded(std::uint64_t function, call::ResultKind result) {
     struct GuardedCall {
-        std::uint64_t function;
+        std::uint64_t function = 0;
         const call::FunctionArguments& arguments;
-        call::ResultKind kind;
+        call::ResultKind kind = call::ResultKind::integer;
         OperationResult done;
     } guarded{function, arguments_, result, {}};
 

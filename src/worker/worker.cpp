@@ -28,11 +28,15 @@ using call::WorkerOperation;
 constexpr std::uint64_t context_stack_bytes = std::uint64_t{8} << 20U;
 constexpr OperationResult refused{CallEnd::refused, 0, false};
 
+// The memory of a buffer argument.
+[[nodiscard]] char* buffer_of(const FunctionArguments& arguments, std::uint32_t index) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): arguments of a function are words
+    return reinterpret_cast<char*>(static_cast<std::uintptr_t>(arguments.words[index]));
+}
+
 // The text of a buffer argument, which is followed by an argument with its bytes.
 [[nodiscard]] std::string text_of(const FunctionArguments& arguments, std::uint32_t index) {
-    const auto* const text =
-        reinterpret_cast<const char*>(static_cast<std::uintptr_t>(arguments.words[index]));
-    return {text, static_cast<std::size_t>(arguments.words[index + 1])};
+    return {buffer_of(arguments, index), static_cast<std::size_t>(arguments.words[index + 1])};
 }
 
 [[nodiscard]] bool has_text(const FunctionArguments& arguments, std::uint32_t index) {
@@ -141,7 +145,7 @@ OperationResult Worker::load(const FunctionArguments& arguments) {
     auto loaded = libraries_.load(text_of(arguments, 0));
     if (loaded.is_ok()) return {CallEnd::returned, loaded.value(), false};
     // The failure's words, cut to the room for them.
-    auto* const room = reinterpret_cast<char*>(static_cast<std::uintptr_t>(arguments.words[2]));
+    char* const room = buffer_of(arguments, 2);
     const Status failure = std::move(loaded).failure();
     const std::string words(failure.message());
     const std::size_t bytes = std::min<std::size_t>(words.size() + 1, arguments.words[3]);
