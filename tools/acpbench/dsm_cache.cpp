@@ -62,9 +62,10 @@ public:
 
     [[nodiscard]] std::vector<double> times(const std::vector<double>& vector) const {
         std::vector<double> result(vector.size());
-        for (std::size_t row = 0; row < tiles_; ++row)
+        for (std::size_t row = 0; row < tiles_; ++row) {
             for (std::size_t column = 0; column < tiles_; ++column)
                 add_tile(row, column, vector, result);
+        }
         return result;
     }
 
@@ -74,9 +75,10 @@ private:
                   const std::vector<double>& vector,
                   std::vector<double>& result) const {
         const double* const values = tile(row, column);
-        for (std::size_t y = 0; y < side_; ++y)
+        for (std::size_t y = 0; y < side_; ++y) {
             for (std::size_t x = 0; x < side_; ++x)
                 result[row * side_ + y] += values[y * side_ + x] * vector[column * side_ + x];
+        }
     }
 
     std::size_t tiles_;  // the number in a row
