@@ -23,6 +23,29 @@ bool is_sound_owner(BlockOwner owner) noexcept {
     return owner == BlockOwner::program || owner == BlockOwner::separate;
 }
 
+// The sizes for which a request has found no room: the heap is not searched for them again. A longer
+// block than a large one that found no room finds none either; a small one may, in a span of its class.
+class RefusedSizes {
+public:
+    void add(std::uint64_t bytes) noexcept {
+        if (bytes <= heap::small_max) {
+            last_small_ = bytes;
+        } else {
+            least_large_ = std::min(least_large_, bytes);
+        }
+    }
+
+    [[nodiscard]] bool has(std::uint64_t bytes) const noexcept {
+        return bytes <= heap::small_max ? bytes == last_small_ : bytes >= least_large_;
+    }
+
+private:
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+
+    std::uint64_t last_small_ = none;
+    std::uint64_t least_large_ = none;
+};
+
 }  // namespace
 
 bool has_heap(const local::OperationContext& context) noexcept {
@@ -47,14 +70,13 @@ bool AllocateBlocks::check_fields(const Call& call) noexcept {
 
 Code AllocateBlocks::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     const Words sizes(call.tail);
-    // Where a block has found no room, the heap is not searched again for as long a block.
-    std::uint64_t refused = ~std::uint64_t{0};
+    RefusedSizes refused;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         const heap::Offset block =
-            sizes[i] >= refused
+            refused.has(sizes[i])
                 ? heap::no_block
                 : owner.heap().allocate(owner.thread(), sizes[i], call->alignment, call->owner);
-        if (block == heap::no_block) refused = std::min(refused, sizes[i]);
+        if (block == heap::no_block) refused.add(sizes[i]);
         (void)reply.tail.add(block != heap::no_block ? owner.address_of(block) : 0);
     }
     return Code::ok;

@@ -108,6 +108,26 @@ TEST_F(HeapOperationsTest, says_for_which_blocks_there_was_no_room) {
     EXPECT_EQ(blocks[3], 0U);
 }
 
+TEST_F(HeapOperationsTest, finds_room_in_a_span_behind_a_smaller_block_that_found_none) {
+    const auto allocate = [&](std::uint64_t bytes) {
+        EXPECT_EQ(run(local::operation_number<AllocateBlocks>, {16, bytes}), Code::ok);
+        return words().front();
+    };
+    ASSERT_NE(allocate(100), 0U);
+    for (std::uint64_t bytes = heap_bytes; bytes >= heap::unit_bytes; bytes /= 2) {
+        while (allocate(bytes) != 0) {
+        }
+    }
+    while (allocate(8) != 0) {
+    }
+    ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 8, 100, 8, 100}), Code::ok);
+    const Words blocks = words();
+    EXPECT_EQ(blocks[0], 0U);
+    EXPECT_NE(blocks[1], 0U);
+    EXPECT_EQ(blocks[2], 0U);
+    EXPECT_NE(blocks[3], 0U);
+}
+
 TEST_F(HeapOperationsTest, refuses_what_is_malformed) {
     const std::vector<std::byte> odd(9);
     EXPECT_EQ(run(local::operation_number<AllocateBlocks>, odd), Code::argument);
