@@ -248,6 +248,8 @@ Status WorkerProcess::close_context(CallContext& context) {
 
 Status WorkerProcess::leave() {
     auto left = operate(WorkerOperation::leave, 0, {});
+    // One that has refused to leave would never end.
+    if (!left.is_ok() && !end_.has_ended()) os::send_signal(process_, SIGKILL);
     watcher_.join();
     return left.is_ok() ? Status() : std::move(left).failure();
 }
