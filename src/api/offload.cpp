@@ -138,20 +138,27 @@ Result<int> code_of(const offload::OpenContext& where, const CallResult& ended, 
     if (ended.end == CallEnd::refused) {
         return Status(Code::argument, "the device process has refused the arguments of the call");
     }
-    if (result != nullptr) *result = ended.value;
+    int code = ACP_CALL_RETURNED;
     switch (ended.end) {
-        case CallEnd::cancelled:
-            return int{ACP_CALL_CANCELLED};
-        case CallEnd::faulted:
-            return int{ACP_CALL_FAULTED};
-        case CallEnd::thrown:
-            return int{ACP_CALL_THREW};
         case CallEnd::returned:
-        case CallEnd::refused:
-        case CallEnd::ended:
             break;
+        case CallEnd::cancelled:
+            code = ACP_CALL_CANCELLED;
+            break;
+        case CallEnd::faulted:
+            code = ACP_CALL_FAULTED;
+            break;
+        case CallEnd::thrown:
+            code = ACP_CALL_THREW;
+            break;
+        default:  // the function may have overwritten the memory that the process shares with the rank
+            return Status(Code::mismatch,
+                          "the device process has answered the call by the number " +
+                              std::to_string(static_cast<std::uint64_t>(ended.end)) +
+                              ", which means nothing");
     }
-    return int{ACP_CALL_RETURNED};
+    if (result != nullptr) *result = ended.value;
+    return code;
 }
 
 template <typename Body>
