@@ -354,7 +354,6 @@ void finish_commands(Library& instance, const char* call) {
 
 // Ends all operations in flight. Called only once it is certain that the epoch ends.
 void end_what_is_under_way(Library& instance) {
-    if (instance.shared_pages != nullptr) instance.shared_pages->finish_flushes();
     instance.gma->under_way().end();
     instance.teams->end_requests();
     settle_layers(instance);

@@ -23,8 +23,10 @@ using api::library;
 using api::Step;
 
 // Called after the step that ends the epoch was taken. If another thread waits in the library, it
-// would use destroyed objects: so the step is taken back.
+// would use destroyed objects: so the step is taken back. The library's own thread acp-flush, which
+// may wait for homes of pages, is no thread of the program: its work is awaited first.
 bool is_another_thread_waiting(const char* call) noexcept {
+    if (library().shared_pages != nullptr) library().shared_pages->finish_flushes();
     if (library().gma == nullptr || !library().gma->has_waiters()) return false;
     (void)library().life.take(Step::go_on);
     api::tell(
