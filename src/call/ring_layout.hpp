@@ -80,9 +80,6 @@ struct RingHead {
     // Writer: the server. The number of calls that it has answered; after its death perhaps one
     // less.
     alignas(slot_bytes) Atomic<std::uint64_t> answered;
-    // Writer: the server's thread and the kernel, which marks it when that thread ends
-    // (os/robust_word.hpp). This layer does not use it.
-    Atomic<std::uint32_t> server_life;
     // Writer: the server. How many servers have begun to serve this ring.
     Atomic<std::uint32_t> epoch;
     // Writer: the client. 1 + the ticket of the latest claimed call that it asked to end early;
