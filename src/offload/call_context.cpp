@@ -8,6 +8,7 @@
 
 #include "os/brief_poll.hpp"
 #include "os/futex.hpp"
+#include "os/mapping.hpp"
 #include "os/memory_file.hpp"
 
 namespace acp::offload {
@@ -82,7 +83,6 @@ Result<std::uint64_t> CallContext::post_call(Posting posting,
     }
 }
 
-// Pages that were committed stay so.
 Status CallContext::commit_staging(std::uint64_t end) {
     if (end <= committed_bytes_) return {};
     const std::uint64_t until = call::worker_pages(end);
@@ -90,6 +90,13 @@ Status CallContext::commit_staging(std::uint64_t end) {
         os::commit(memory_.file, memory_.file_offset + committed_bytes_, until - committed_bytes_);
     if (status.is_ok()) committed_bytes_ = until;
     return status;
+}
+
+// While no call is in flight. A failure changes nothing: the pages are used again.
+void CallContext::give_back_staging(std::uint64_t kept) noexcept {
+    if (committed_bytes_ <= kept) return;
+    if (os::give_back_shared(memory_.staging + kept, committed_bytes_ - kept))
+        committed_bytes_ = kept;
 }
 
 void CallContext::take_answers() noexcept {
@@ -102,7 +109,10 @@ void CallContext::take_answers() noexcept {
         staging_.release(call.staged_end);
         call.result = {answer->outcome, answer->result};
     }
-    if (ring_.in_flight() == 0) staging_.clear();
+    if (ring_.in_flight() == 0) {
+        staging_.clear();
+        give_back_staging(staging_kept_bytes);
+    }
     if (!has_ended) return;
     for (auto& [number, call] : calls_) {
         if (!call.result) call.result = {CallEnd::ended, 0};
@@ -168,6 +178,8 @@ Status CallContext::close() {
     if (!posted.is_ok()) return std::move(posted).failure();
     auto closed = wait(posted.value());
     if (!closed.is_ok()) return std::move(closed).failure();
+    const std::lock_guard lock(mutex_);
+    give_back_staging(0);
     return closed.value().end == CallEnd::returned ? Status() : worker_.failure();
 }
 

@@ -84,6 +84,11 @@ public:
 
     static constexpr std::size_t results_max = 65'536;
 
+    // Staging memory that the context keeps when no call is in flight; it gives back what calls with
+    // longer buffers needed beyond it. To commit pages again takes about as long as to copy as many
+    // bytes.
+    static constexpr std::uint64_t staging_kept_bytes = std::uint64_t{4} << 20U;
+
 private:
     // A call whose result was not taken.
     struct Record {
@@ -103,6 +108,7 @@ private:
     [[nodiscard]] Status check_open(Posting posting) const;
     void take_answers() noexcept;
     Status commit_staging(std::uint64_t end);
+    void give_back_staging(std::uint64_t kept) noexcept;
     void sleep_until_answered(std::uint64_t ticket) const;
 
     const std::uint32_t number_;
