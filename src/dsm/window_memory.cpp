@@ -12,6 +12,7 @@
 
 #include "base/format.hpp"
 #include "node/heap_limit.hpp"
+#include "os/window_places.hpp"
 #include "team/collectives.hpp"
 
 #include "pages/allocated_pages.hpp"
@@ -25,13 +26,7 @@ using base::Result;
 using base::Status;
 using memory::GlobalAddress;
 
-// Where nothing lies in programs of any kind, in the order of preference: below the mappings that
-// the kernel places, and above the program and its heap. The sanitizers' shadows cover all but the
-// last two, of which one or both are memory of the program for each of them.
-constexpr std::array<std::uintptr_t, 7> places = {
-    0x1000'0000'0000, 0x2000'0000'0000, 0x3000'0000'0000, 0x4000'0000'0000,
-    0x6800'0000'0000, 0x7e90'0000'0000, 0x0010'0000'0000};
-
+constexpr auto places = os::window_places;
 constexpr std::uint64_t all_places = (std::uint64_t{1} << places.size()) - 1;
 
 // What each rank contributes.
