@@ -38,10 +38,11 @@ typedef struct acp_device_args* acp_args_t;
 #define ACP_ARGS_NULL ((acp_args_t)0)
 #endif
 
-/* Starts a process on a device.   device  0   program  path of a program to run in place of
- * acp-worker, or NULL. Blocks until the process serves calls. Errors: ACP_ERR_ARGUMENT (no such
- * device or program), ACP_ERR_PEER (it ended at once), ACP_ERR_UNSUPPORTED (acp-worker is not
- * installed beside the library), ACP_ERR_SYSTEM. */
+/* Starts a process on a device.   device  0   program  path of a program that runs acp-worker with
+ * its arguments, or NULL: acp-worker itself. Blocks until the process serves calls, for up to 30
+ * seconds. Errors: ACP_ERR_ARGUMENT (no such device or program), ACP_ERR_PEER (it ended before it
+ * served calls), ACP_ERR_TIMEOUT (it has not served calls within 30 seconds, and was killed),
+ * ACP_ERR_UNSUPPORTED (acp-worker is not installed beside the library), ACP_ERR_SYSTEM. */
 ACP_API acp_process_t acp_create_process(int device, const char* program);
 
 /* Waits for all calls of a process's contexts, closes them, and ends the process. Returns its exit
@@ -60,8 +61,17 @@ ACP_API int acp_load_library(acp_process_t process, const char* path);
 ACP_API int acp_unload_library(acp_process_t process, int library);
 
 /* The address in the process of a function or variable of a library; UINT64_MAX after a failure:
- * ACP_ERR_ARGUMENT (no such library or symbol). */
+ * ACP_ERR_ARGUMENT (no such library or symbol).
+ *   library  a number of acp_load_library, or 0: the program that the process runs, and the
+ *            libraries that it was linked with */
 ACP_API uint64_t acp_find_symbol(acp_process_t process, int library, const char* name);
+
+/* The pointer by which functions of a process reach the memory of a global address, as
+ * acp_set_address_args passes it. It is the same in all device processes of the rank, and a pointer
+ * of the rank itself to the same memory: another one than acp_query_address returns, valid until
+ * acp_reset or acp_finalize. Returns NULL after a failure: ACP_ERR_ADDRESS, ACP_ERR_UNSUPPORTED
+ * (private memory, or memory of another node). */
+ACP_API void* acp_query_device_pointer(acp_process_t process, acp_ga_t address);
 
 /* Opens a context: a thread of the process, and a queue of calls for it. Errors: ACP_ERR_LIMIT (16
  * contexts of the process are open). */

@@ -122,12 +122,18 @@ Result<std::uint64_t> offset_of(acp_ga_t address) {
         "memory there, or pass it as a buffer");
 }
 
+// Negative numbers name no library.
+Status check_library(int number) {
+    if (number >= 0) return {};
+    return offload::WorkerProcess::no_such_library(number);
+}
+
 template <typename Set>
 int set_argument(const char* call, acp_args_t args, int index, const Set& set) noexcept {
     return run_status(call, [&]() -> Status {
         auto found = devices().arguments(number_of(args));
         if (!found.is_ok()) return std::move(found).failure();
-        // A negative index is beyond the highest one.
+        if (index < 0) return call::no_such_argument(index);
         return set(*found.value(), static_cast<std::uint32_t>(index));
     });
 }
@@ -210,6 +216,7 @@ int acp_unload_library(acp_process_t process, int number) {
     return run_status("acp_unload_library", [&]() -> Status {
         auto found = devices().process(number_of(process));
         if (!found.is_ok()) return std::move(found).failure();
+        if (Status status = check_library(number); !status.is_ok()) return status;
         return found.value()->unload(static_cast<std::uint64_t>(number));
     });
 }
@@ -219,7 +226,18 @@ uint64_t acp_find_symbol(acp_process_t process, int number, const char* name) {
         if (name == nullptr) return no_text("name");
         auto found = devices().process(number_of(process));
         if (!found.is_ok()) return std::move(found).failure();
+        if (Status status = check_library(number); !status.is_ok()) return status;
         return found.value()->find_symbol(static_cast<std::uint64_t>(number), name);
+    });
+}
+
+void* acp_query_device_pointer(acp_process_t process, acp_ga_t address) {
+    return run_result<void*>("acp_query_device_pointer", nullptr, [&]() -> Result<void*> {
+        auto found = devices().process(number_of(process));
+        if (!found.is_ok()) return std::move(found).failure();
+        auto offset = offset_of(address);
+        if (!offset.is_ok()) return std::move(offset).failure();
+        return static_cast<void*>(devices().device_memory() + offset.value());
     });
 }
 

@@ -26,6 +26,12 @@ void put_kind(std::uint64_t* kinds, std::uint32_t index, ArgumentKind kind) noex
 
 }  // namespace
 
+Status no_such_argument(std::int64_t index) {
+    return {Code::argument, "argument " + std::to_string(index) +
+                                " does not exist: a call has at most " +
+                                std::to_string(arguments_max) + " arguments, from 0"};
+}
+
 Status CallArguments::set_integer(std::uint32_t index, std::uint64_t value) {
     return set(index, ArgumentKind::integer, value);
 }
@@ -72,11 +78,7 @@ Status CallArguments::set_buffer(std::uint32_t index,
 }
 
 Status CallArguments::set(std::uint32_t index, ArgumentKind kind, std::uint64_t word) {
-    if (index >= arguments_max) {
-        return {Code::argument, "argument " + std::to_string(index) +
-                                    " does not exist: a call has at most " +
-                                    std::to_string(arguments_max) + " arguments, from 0"};
-    }
+    if (index >= arguments_max) return no_such_argument(index);
     if (index >= words_.size()) {
         try {
             words_.reserve(index + 1);

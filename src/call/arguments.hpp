@@ -35,6 +35,9 @@ enum class Intent : std::uint8_t {
 inline constexpr std::uint64_t buffer_bytes_max = std::uint64_t{63} << 20U;
 inline constexpr std::uint64_t buffer_alignment = 16;
 
+// The failure of a call that names an argument beyond arguments_max, or below 0.
+[[nodiscard]] Status no_such_argument(std::int64_t index);
+
 class CallArguments {
 public:
     // Set an argument. An index that has one gets the new one. Indexes below the highest that was

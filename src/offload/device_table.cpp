@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "os/child.hpp"
+#include "os/mapping.hpp"
+#include "os/window_places.hpp"
 
 namespace acp::offload {
 
@@ -25,6 +27,16 @@ Result<Object> find_in(const std::map<std::uint64_t, Object>& objects,
                                    ", or it has ended");
 }
 
+// Maps a file at an address at which nothing lies in programs of any kind, so that the device
+// processes have it free too.
+Result<os::Mapping> map_at_a_place(int file, std::uint64_t bytes) {
+    for (const std::uintptr_t place : os::window_places) {
+        auto mapped = os::Mapping::map_shared_at(place, call::worker_pages(bytes), file, 0);
+        if (mapped.is_ok() || mapped.failure().code() != Code::state) return mapped;
+    }
+    return os::Mapping::map_shared(file, bytes);
+}
+
 }  // namespace
 
 DeviceTable::~DeviceTable() {
@@ -38,7 +50,26 @@ void DeviceTable::end_all() noexcept {
     }
 }
 
-Result<std::uint64_t> DeviceTable::create_process(const StartPlan& plan) {
+// Maps the device memory unless it is mapped, and enters its address into the plan.
+Status DeviceTable::map_window(StartPlan& plan) {
+    if (plan.device < 0) return {};
+    const std::lock_guard lock(mutex_);
+    if (window_.data() == nullptr) {
+        auto mapped = map_at_a_place(plan.device, plan.device_bytes);
+        if (!mapped.is_ok()) return std::move(mapped).failure();
+        window_ = std::move(mapped).value();
+    }
+    plan.device_address = reinterpret_cast<std::uintptr_t>(window_.data());
+    return {};
+}
+
+char* DeviceTable::device_memory() const {
+    const std::lock_guard lock(mutex_);
+    return window_.data();
+}
+
+Result<std::uint64_t> DeviceTable::create_process(StartPlan plan) {
+    if (Status status = map_window(plan); !status.is_ok()) return status;
     auto started = WorkerProcess::start(plan);
     if (!started.is_ok()) return std::move(started).failure();
     const std::lock_guard lock(mutex_);

@@ -2,6 +2,9 @@
 // The device processes, contexts and lists of arguments of a rank, by numbers that are never used
 // again in the process. A call that has got an object may use it also after another thread has
 // destroyed it. Ends all processes when it ends. Any thread.
+//
+// The table maps device memory into the rank too, at the address where all its device processes have
+// it: a pointer of a function is a pointer of the rank, to the same memory.
 // Tests: tests/unit/offload/device_table_test.cpp.
 #pragma once
 
@@ -35,8 +38,14 @@ public:
     DeviceTable(const DeviceTable&) = delete;
     DeviceTable& operator=(const DeviceTable&) = delete;
 
-    // Starts a process; returns its number. Errors: those of WorkerProcess::start().
-    Result<std::uint64_t> create_process(const StartPlan& plan);
+    // Starts a process; returns its number.
+    //   plan  the device memory is the same in all calls; the table chooses its address
+    // Errors: those of WorkerProcess::start().
+    Result<std::uint64_t> create_process(StartPlan plan);
+
+    // The device memory in the rank and in its device processes; nullptr before a process that has
+    // device memory was created.
+    [[nodiscard]] char* device_memory() const;
 
     // Closes the contexts of a process, waits for their calls, and ends it. Returns how it has
     // ended. Blocks. Errors: stale.
@@ -60,8 +69,11 @@ public:
     [[nodiscard]] std::uint64_t numbers_given() const;
 
 private:
+    Status map_window(StartPlan& plan);
+
     mutable std::mutex mutex_;
     std::uint64_t numbers_given_;
+    os::Mapping window_;  // the device memory, once there was a process
     std::map<std::uint64_t, std::shared_ptr<WorkerProcess>> processes_;
     std::map<std::uint64_t, OpenContext> contexts_;
     std::map<std::uint64_t, std::shared_ptr<call::CallArguments>> arguments_;

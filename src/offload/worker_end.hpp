@@ -22,9 +22,11 @@ public:
         return state_.load(std::memory_order_acquire) != running;
     }
 
-    //   status  nullopt: another thread of the program has taken it by a wait of its own
-    void note(const std::optional<os::WaitStatus>& status) noexcept {
+    //   status      nullopt: another thread of the program has taken it by a wait of its own
+    //   was_silent  the process had let go of its owner while it ran on, and was killed for that
+    void note(const std::optional<os::WaitStatus>& status, bool was_silent) noexcept {
         raw_ = status ? status->raw() : 0;
+        was_silent_ = was_silent;
         state_.store(status ? ended : ended_unknown, std::memory_order_release);
     }
 
@@ -45,6 +47,11 @@ public:
         } else {
             text += "was killed by signal " + std::to_string(how->signal());
         }
+        if (was_silent_) {
+            text +=
+                ", because it runs another program since an exec, or has closed the descriptors "
+                "that it was given";
+        }
         return {base::Code::peer, text};
     }
 
@@ -53,6 +60,7 @@ private:
 
     int process_;
     std::uint32_t raw_ = 0;
+    bool was_silent_ = false;
     std::atomic<std::uint32_t> state_{running};
 };
 

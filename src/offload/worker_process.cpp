@@ -8,8 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "os/clock.hpp"
 #include "os/futex.hpp"
 #include "os/memory_file.hpp"
+#include "os/pipe.hpp"
 #include "os/poll_set.hpp"
 #include "os/process.hpp"
 #include "os/program_file.hpp"
@@ -61,16 +63,22 @@ Status add_text(CallArguments& arguments, std::uint32_t index, const std::string
     return status.is_ok() ? arguments.set_integer(index + 1, text.size()) : std::move(status);
 }
 
-os::ChildPlan child_of(const StartPlan& plan, int memory) {
+// How long a process whose end of the pipe was closed may take to end: the kernel closes it shortly
+// before it reports the end of a process.
+constexpr std::int64_t silent_ns = 50'000'000;
+
+//   memory, life  descriptors that the worker gets
+os::ChildPlan child_of(const StartPlan& plan, int memory, int life) {
     os::ChildPlan child;
     child.path = plan.program;
-    child.arguments = {"acp-worker", "--memory", std::to_string(memory), "--owner",
-                       std::to_string(os::own_pid())};
-    child.inherited = {memory};
+    child.arguments = {"acp-worker",         "--memory", std::to_string(memory),       "--life",
+                       std::to_string(life), "--owner",  std::to_string(os::own_pid())};
+    child.inherited = {memory, life};
     if (plan.device >= 0) {
         child.arguments.insert(child.arguments.end(),
                                {"--device", std::to_string(plan.device), "--device-bytes",
-                                std::to_string(plan.device_bytes)});
+                                std::to_string(plan.device_bytes), "--device-address",
+                                std::to_string(plan.device_address)});
         child.inherited.push_back(plan.device);
     }
     child.environment = os::environment();
@@ -81,10 +89,12 @@ os::ChildPlan child_of(const StartPlan& plan, int memory) {
 
 WorkerProcess::WorkerProcess(int process,
                              os::FileDescriptor handle,
+                             os::FileDescriptor life,
                              os::FileDescriptor file,
                              os::Mapping memory) noexcept
     : process_(process),
       handle_(std::move(handle)),
+      life_(std::move(life)),
       file_(std::move(file)),
       memory_(std::move(memory)),
       end_(process) {}
@@ -100,8 +110,11 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const StartPlan& pla
     auto memory = os::Mapping::map_shared(descriptor, call::worker_memory_bytes());
     if (!memory.is_ok()) return std::move(memory).failure();
     head_of(memory.value()).version = call::worker_version;
-    auto child = os::start_child(child_of(plan, descriptor));
+    auto life = os::make_pipe();
+    if (!life.is_ok()) return std::move(life).failure();
+    auto child = os::start_child(child_of(plan, descriptor, life.value().writing.get()));
     if (!child.is_ok()) return std::move(child).failure();
+    life.value().writing.close();
     auto handle = os::open_process(child.value());
     if (!handle.is_ok()) {
         os::send_signal(child.value(), SIGKILL);
@@ -109,11 +122,11 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const StartPlan& pla
         return std::move(handle).failure();
     }
     std::unique_ptr<WorkerProcess> worker(
-        new WorkerProcess(child.value(), std::move(handle).value(), std::move(file).value(),
-                          std::move(memory).value()));
+        new WorkerProcess(child.value(), std::move(handle).value(), std::move(life.value().reading),
+                          std::move(file).value(), std::move(memory).value()));
     worker->contexts_[0] = std::make_shared<CallContext>(0, worker->memory_of(0), worker->end_);
     Status status = worker->watch();
-    if (status.is_ok()) status = worker->await_ready();
+    if (status.is_ok()) status = worker->await_ready(plan);
     if (!status.is_ok()) return status;
     return worker;
 }
@@ -128,19 +141,26 @@ WorkerProcess::~WorkerProcess() {
 }
 
 Status WorkerProcess::watch() {
-    auto started = os::Thread::start("acp-device", [this] {
-        while (!os::has_exited(handle_.get())) (void)os::wait_readable(handle_.get(), -1, -1);
-        note_end();
-    });
+    auto started = os::Thread::start("acp-device", [this] { note_end(await_end()); });
     if (!started.is_ok()) return std::move(started).failure();
     watcher_ = std::move(started).value();
     return {};
 }
 
-void WorkerProcess::note_end() noexcept {
+// Returns whether the worker was silent, and was killed for that.
+bool WorkerProcess::await_end() noexcept {
+    const int handle = handle_.get();
+    while (!os::wait_readable(handle, life_.get(), -1)) continue;
+    if (os::has_exited(handle) || os::wait_readable(handle, -1, silent_ns)) return false;
+    os::send_signal(process_, SIGKILL);
+    while (!os::has_exited(handle)) (void)os::wait_readable(handle, -1, -1);
+    return true;
+}
+
+void WorkerProcess::note_end(bool was_silent) noexcept {
     const auto ended = os::ended_child(process_);
     if (ended) os::reap(process_);
-    end_.note(ended ? std::optional(ended->status) : std::nullopt);
+    end_.note(ended ? std::optional(ended->status) : std::nullopt, was_silent);
     auto& ready = head_of(memory_).ready;
     ready.store(gone, std::memory_order_release);  // partner: await_ready()
     (void)os::futex_wake(ready, os::everybody);
@@ -151,14 +171,27 @@ void WorkerProcess::note_end() noexcept {
     }
 }
 
-Status WorkerProcess::await_ready() {
+Status WorkerProcess::await_ready(const StartPlan& plan) {
     const auto& ready = head_of(memory_).ready;
+    const std::uint64_t begin = os::now_ns();
     for (;;) {
         const std::uint32_t value = ready.load(std::memory_order_acquire);  // partner: the worker
         if (value == serving) return {};
         if (value == gone) return end_.failure().within("before it served a call");
-        (void)os::futex_wait(ready, starting, -1);
+        const std::uint64_t waited = os::now_ns() - begin;
+        if (waited >= plan.serving_within_ns) return late(plan);
+        (void)os::futex_wait(ready, starting,
+                             static_cast<std::int64_t>(plan.serving_within_ns - waited));
     }
+}
+
+// Its destructor kills the process.
+Status WorkerProcess::late(const StartPlan& plan) const {
+    return {Code::timeout, "process " + std::to_string(process_) + " of the device, program " +
+                               plan.program + ", did not serve calls within " +
+                               std::to_string(plan.serving_within_ns / 1'000'000) +
+                               " ms of its start and is killed: the program must be acp-worker, or "
+                               "run it with the arguments that it gets"};
 }
 
 ContextMemory WorkerProcess::memory_of(std::uint32_t context) noexcept {
@@ -201,7 +234,11 @@ Status WorkerProcess::unload(std::uint64_t library) {
     auto unloaded = operate(WorkerOperation::unload, library, {});
     if (!unloaded.is_ok()) return std::move(unloaded).failure();
     if (unloaded.value() != 0) return {};
-    return {Code::argument, "the device process has no library " + std::to_string(library)};
+    return no_such_library(static_cast<std::int64_t>(library));
+}
+
+Status WorkerProcess::no_such_library(std::int64_t number) {
+    return {Code::argument, "the device process has no library " + std::to_string(number)};
 }
 
 Result<std::uint64_t> WorkerProcess::find_symbol(std::uint64_t library, const std::string& name) {

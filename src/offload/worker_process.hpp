@@ -6,7 +6,8 @@
 //
 // DEATHS. A thread of this object waits for the end of the worker, then notes it and wakes all
 // waiters; their calls end as `ended`. If this process ends, the worker ends itself. A stopped
-// worker delays its callers; a kill ends it then too.
+// worker delays its callers; a kill ends it then too. The worker holds an end of a pipe, which an
+// exec in the worker closes: a process that runs on without it serves no more, and is killed.
 #pragma once
 
 #include <array>
@@ -34,16 +35,21 @@ using base::Status;
 
 // How to start a worker.
 struct StartPlan {
-    std::string program;             // path of acp-worker, or of a program that does the same
-    int device = -1;                 // file whose content is the device memory; -1: none
-    std::uint64_t device_bytes = 0;  // mapped by the worker
+    std::string program;                // path of acp-worker, or of a program that does the same
+    int device = -1;                    // file whose content is the device memory; -1: none
+    std::uint64_t device_bytes = 0;     // mapped by the worker
+    std::uintptr_t device_address = 0;  // where; 0: anywhere
+    // How long the program may take until it serves calls. acp-worker takes some milliseconds; the
+    // rest is for machines that are overloaded, or load programs from afar.
+    std::uint64_t serving_within_ns = 30'000'000'000;
 };
 
 class WorkerProcess {
 public:
-    // Starts a worker and waits until it serves. Blocks.
+    // Starts a worker and waits until it serves. Blocks, for plan.serving_within_ns at most.
     // Errors: argument (no such program), limit, memory, peer (the worker has ended before it
-    // served; the message says how), system.
+    // served; the message says how), timeout (the program did not serve in time, and was killed),
+    // system.
     static Result<std::unique_ptr<WorkerProcess>> start(const StartPlan& plan);
 
     // Kills the worker if it has not ended, and waits for its end.
@@ -62,6 +68,9 @@ public:
 
     // Errors: argument (no such library), peer. Blocks.
     Status unload(std::uint64_t library);
+
+    // The failure of a call that names a library that is not loaded.
+    static Status no_such_library(std::int64_t number);
 
     // The address of a symbol in the worker, which is not 0. Blocks.
     // Errors: argument (no such library or symbol, or too long a name), peer.
@@ -84,12 +93,15 @@ public:
 private:
     WorkerProcess(int process,
                   os::FileDescriptor handle,
+                  os::FileDescriptor life,
                   os::FileDescriptor file,
                   os::Mapping memory) noexcept;
 
     Status watch();
-    Status await_ready();
-    void note_end() noexcept;
+    Status await_ready(const StartPlan& plan);
+    [[nodiscard]] Status late(const StartPlan& plan) const;
+    [[nodiscard]] bool await_end() noexcept;
+    void note_end(bool was_silent) noexcept;
     [[nodiscard]] ContextMemory memory_of(std::uint32_t context) noexcept;
     // Carries out an operation on context 0; the result's word.
     Result<std::uint64_t> operate(call::WorkerOperation operation,
@@ -98,6 +110,7 @@ private:
 
     int process_;
     os::FileDescriptor handle_;  // pidfd
+    os::FileDescriptor life_;    // hung up once the worker has closed the other end
     os::FileDescriptor file_;    // maps to memory_
     os::Mapping memory_;
     WorkerEnd end_;

@@ -33,6 +33,12 @@ Result<SharedLibrary> SharedLibrary::open(std::span<const char* const> names) {
     return base::Status(base::Code::unsupported, "no such library was found: " + reasons);
 }
 
+Result<SharedLibrary> SharedLibrary::of_program() {
+    void* const handle = dlopen(nullptr, RTLD_NOW);
+    if (handle != nullptr) return SharedLibrary(handle, "");
+    return base::Status(base::Code::unsupported, "the program has no table of symbols");
+}
+
 void SharedLibrary::Close::operator()(void* handle) const noexcept {
     dlclose(handle);
 }

@@ -21,7 +21,10 @@ public:
     // it), limit (no descriptor is left to read it).
     static Result<SharedLibrary> open(std::span<const char* const> names);
 
-    // The file name that was found.
+    // The running program, and the libraries that it was linked with or that were loaded before it.
+    static Result<SharedLibrary> of_program();
+
+    // The file name that was found; "" of the program.
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
     // Looks a function up and stores its address; false when the library has no function of that

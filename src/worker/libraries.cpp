@@ -20,8 +20,13 @@ bool Libraries::unload(std::uint64_t number) {
 }
 
 std::uint64_t Libraries::find(std::uint64_t number, const std::string& symbol) const {
-    const auto found = loaded_.find(number);
     void (*function)() = nullptr;
+    if (number == 0) {
+        const auto program = os::SharedLibrary::of_program();
+        if (!program.is_ok() || !program.value().find(symbol.c_str(), function)) return 0;
+        return reinterpret_cast<std::uintptr_t>(function);
+    }
+    const auto found = loaded_.find(number);
     if (found == loaded_.end() || !found->second.find(symbol.c_str(), function)) return 0;
     return reinterpret_cast<std::uintptr_t>(function);
 }

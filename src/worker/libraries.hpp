@@ -25,6 +25,7 @@ public:
     bool unload(std::uint64_t number);
 
     // The address of a symbol of a library; 0: the library or the symbol does not exist.
+    //   number  0: the program itself, with the libraries that it was linked with
     [[nodiscard]] std::uint64_t find(std::uint64_t number, const std::string& symbol) const;
 
 private:

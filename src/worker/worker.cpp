@@ -13,6 +13,7 @@
 #include "os/fault_guard.hpp"
 #include "os/futex.hpp"
 #include "os/memory_file.hpp"
+#include "os/pipe.hpp"
 #include "os/poll_set.hpp"
 #include "os/process.hpp"
 
@@ -43,10 +44,12 @@ constexpr OperationResult refused{CallEnd::refused, 0, false};
     return arguments.count >= index + 2 && arguments.words[index + 1] <= call::worker_page_bytes;
 }
 
-Result<os::Mapping> map(int descriptor, std::uint64_t bytes) {
+//   address  0: anywhere
+Result<os::Mapping> map(int descriptor, std::uint64_t bytes, std::uintptr_t address = 0) {
     auto file = os::adopt_memory_file(descriptor);
     if (!file.is_ok()) return std::move(file).failure();
-    return os::Mapping::map_shared(file.value().get(), bytes);
+    if (address == 0) return os::Mapping::map_shared(file.value().get(), bytes);
+    return os::Mapping::map_shared_at(address, call::worker_pages(bytes), file.value().get(), 0);
 }
 
 }  // namespace
@@ -57,6 +60,7 @@ Worker::Worker(os::Mapping memory, os::Mapping device, os::FileDescriptor owner)
 Worker::~Worker() = default;
 
 Result<std::unique_ptr<Worker>> Worker::create(const WorkerPlan& plan) {
+    if (Status status = os::set_close_on_exec(plan.life); !status.is_ok()) return status;
     auto owner = os::open_process(plan.owner);
     if (!owner.is_ok()) return std::move(owner).failure();
     auto memory = map(plan.memory, call::worker_memory_bytes());
@@ -71,7 +75,7 @@ Result<std::unique_ptr<Worker>> Worker::create(const WorkerPlan& plan) {
     }
     os::Mapping device;
     if (plan.device >= 0 && plan.device_bytes != 0) {
-        auto mapped = map(plan.device, plan.device_bytes);
+        auto mapped = map(plan.device, plan.device_bytes, plan.device_address);
         if (!mapped.is_ok()) return std::move(mapped).failure();
         device = std::move(mapped).value();
     }

@@ -26,10 +26,12 @@ using base::Status;
 
 // What the owner passes on the command line; descriptors are inherited.
 struct WorkerPlan {
-    int memory = -1;                 // laid out as call/worker_memory.hpp
-    int device = -1;                 // file whose content is the device memory; -1: none
-    std::uint64_t device_bytes = 0;  // bytes of it to map
-    int owner = 0;                   // process id
+    int memory = -1;                    // laid out as call/worker_memory.hpp
+    int life = -1;                      // closed when this program ends, or runs another one
+    int device = -1;                    // file whose content is the device memory; -1: none
+    std::uint64_t device_bytes = 0;     // bytes of it to map
+    std::uintptr_t device_address = 0;  // where to map them; 0: anywhere
+    int owner = 0;                      // process id
 };
 
 class Worker {

@@ -70,7 +70,7 @@ MUTANTS = {
     "an empty circle keeps its place": ("staging.hpp", "        if (is_empty()) released_ =", "        if (bytes_ == 0) released_ ="),
     "pieces are not aligned": ("staging.hpp", "            (bytes + staging_alignment - 1) / staging_alignment * staging_alignment;", "            bytes;"),
     # CallArguments.
-    "an index too many": ("arguments.cpp", "if (index >= arguments_max) {", "if (index > arguments_max) {"),
+    "an index too many": ("arguments.cpp", "if (index >= arguments_max) return", "if (index > arguments_max) return"),
     "an old buffer stays": ("arguments.cpp", "    drop_buffer(index);\n", ""),
     "buffers are as long as they like": ("arguments.cpp", "round_up(bytes) > buffer_bytes_max - others", "round_up(bytes) > buffer_bytes_max"),
     "a replaced buffer counts": ("arguments.cpp", "if (other.index != index) others", "others"),

@@ -178,10 +178,17 @@ TEST_F(OffloadTest, names_bad_input) {
     EXPECT_EQ(acp_load_library(process_, nullptr), -1);
     EXPECT_EQ(acp_find_symbol(process_, library_, "no_such_symbol"), UINT64_MAX);
     expect_error(ACP_ERR_ARGUMENT, {"no_such_symbol"});
-    EXPECT_EQ(acp_unload_library(process_, 9), -1);
+    for (const int number : {-3, 9}) {
+        EXPECT_EQ(acp_unload_library(process_, number), -1);
+        expect_error(ACP_ERR_ARGUMENT, {"no library " + std::to_string(number)});
+    }
+    EXPECT_EQ(acp_find_symbol(process_, -3, "add"), UINT64_MAX);
+    expect_error(ACP_ERR_ARGUMENT, {"acp_find_symbol", "no library -3"});
     for (const int index : {-1, 256}) {
         EXPECT_EQ(acp_set_int_args(args_, index, 0), -1);
-        expect_error(ACP_ERR_ARGUMENT, {"acp_set_int_args", "256 arguments"});
+        expect_error(
+            ACP_ERR_ARGUMENT,
+            {"acp_set_int_args", "argument " + std::to_string(index) + " ", "256 arguments"});
     }
     char buffer[8];
     EXPECT_EQ(acp_set_buffer_args(args_, 0, 3, buffer, 8), -1);

@@ -24,12 +24,16 @@ int work(int argc, char** argv) {
     worker::WorkerPlan plan;
     app.add_version_flag();
     app.add_option("--memory", plan.memory, "descriptor of the memory shared with the rank");
+    app.add_option("--life", plan.life,
+                   "descriptor whose closing shows that this program has ended");
     app.add_option("--device", plan.device, "descriptor of the device memory");
     app.add_option("--device-bytes", plan.device_bytes, "its bytes");
+    app.add_option("--device-address", plan.device_address, "where the program maps it");
     app.add_option("--owner", plan.owner, "process id of the rank");
     try {
         app.parse(argc, argv);
         if (plan.memory < 0) throw cli::RequiredError("--memory");
+        if (plan.life < 0) throw cli::RequiredError("--life");
         if (plan.owner <= 0) throw cli::RequiredError("--owner");
     } catch (const cli::Success& answer) {
         return app.exit(answer);

@@ -7,6 +7,10 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "os/memory_file.hpp"
 
 #include "support/scoped_watchdog.hpp"
 
@@ -73,6 +77,38 @@ TEST_F(Devices, that_were_killed_are_destroyed_with_their_signal) {
     EXPECT_EQ(table_->close_context(context).code(), Code::peer);
     EXPECT_EQ(table_->close_context(context).code(), Code::stale) << "closed all the same";
     EXPECT_EQ(table_->destroy_process(process).value()->shell_code(), 128 + SIGTERM);
+}
+
+TEST_F(Devices, have_device_memory_at_one_address_which_is_the_ranks_too) {
+    constexpr std::uint64_t bytes = 3 * 4096 + 8;
+    auto file = os::create_memory_file("device", bytes);
+    ASSERT_TRUE(file.is_ok());
+    EXPECT_EQ(table_->device_memory(), nullptr);
+    std::vector<std::uint64_t> processes;
+    for (int i = 0; i < 2; ++i) {
+        StartPlan with_memory = plan;
+        with_memory.device = file.value().get();
+        with_memory.device_bytes = bytes;
+        auto created = table_->create_process(with_memory);
+        ASSERT_TRUE(created.is_ok()) << created.failure().message();
+        processes.push_back(created.value());
+    }
+    auto* const word = reinterpret_cast<std::uint64_t*>(table_->device_memory() + bytes - 8);
+    *word = 6;
+    for (const std::uint64_t process : processes) {
+        auto& device = *table_->process(process).value();
+        const std::uint64_t library = device.load(ACP_TEST_DEVICE_FUNCTIONS).value();
+        const std::uint64_t function = device.find_symbol(library, "count_up").value();
+        const OpenContext opened = table_->context(open(process)).value();
+        call::CallArguments arguments;
+        ASSERT_TRUE(arguments.set_integer(0, reinterpret_cast<std::uintptr_t>(word)).is_ok());
+        auto call = opened.context->post(call::WorkerOperation::function, function, arguments);
+        EXPECT_EQ(opened.context->wait(call.value()).value().end, call::CallEnd::returned);
+    }
+    EXPECT_EQ(*word, 8U);
+    std::uint64_t in_file = 0;
+    EXPECT_EQ(pread(file.value().get(), &in_file, 8, bytes - 8), 8);
+    EXPECT_EQ(in_file, 8U);
 }
 
 TEST_F(Devices, end_with_the_table_and_a_thread_that_waits_returns) {

@@ -8,9 +8,12 @@
 #include <csignal>
 #include <cstdint>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -100,6 +103,20 @@ protected:
 
     void await_word(std::uint64_t offset, std::uint64_t value) {
         while (word(offset).load() != value) sched_yield();
+    }
+
+    // Bytes of memory that the worker process shares with this one, for calls.
+    static std::uint64_t committed_bytes() {
+        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+            std::error_code none;
+            const auto target = std::filesystem::read_symlink(entry, none).string();
+
+            struct stat status {};
+
+            if (target.starts_with("/memfd:acp-worker") && stat(entry.path().c_str(), &status) == 0)
+                return static_cast<std::uint64_t>(status.st_blocks) * 512;
+        }
+        return 0;
     }
 
     test::ScopedWatchdog watchdog_{"a worker process"};
@@ -263,6 +280,41 @@ TEST_F(Worker, reports_programs_that_are_no_worker) {
         << other.failure().message();
 }
 
+TEST_F(Worker, kills_a_program_that_serves_no_calls_in_time) {
+    const std::string path =
+        std::string(ACP_TEST_DEVICE_FUNCTIONS) + "." + std::to_string(getpid()) + ".sh";
+    std::ofstream(path) << "#!/bin/sh\nexec sleep 1000\n";
+    ASSERT_EQ(chmod(path.c_str(), 0700), 0);
+    StartPlan plan{path};
+    plan.serving_within_ns = 50'000'000;
+    auto other = WorkerProcess::start(plan);
+    EXPECT_EQ(other.failure().code(), Code::timeout);
+    const std::string text(other.failure().message());
+    EXPECT_NE(text.find(path + ", did not serve calls within 50 ms"), std::string::npos) << text;
+    EXPECT_NE(text.find("must be acp-worker"), std::string::npos) << text;
+    unlink(path.c_str());
+    const int process = std::stoi(text.substr(text.find("process ") + 8));
+    EXPECT_EQ(kill(process, 0), -1) << "process " << process << " is left";
+}
+
+TEST_F(Worker, gives_back_the_staging_memory_of_large_calls) {
+    const std::uint64_t sum = symbol("sum_of_bytes");
+    const std::uint64_t bytes = 4 * CallContext::staging_kept_bytes;
+    std::vector<unsigned char> buffer(bytes, 3);
+    const std::uint64_t before = committed_bytes();
+    for (int i = 0; i < 3; ++i) {
+        CallArguments arguments;
+        ASSERT_TRUE(arguments.set_buffer(0, Intent::in, buffer.data(), bytes).is_ok());
+        ASSERT_TRUE(arguments.set_integer(1, bytes).is_ok());
+        const std::uint64_t call = post(sum, arguments);
+        EXPECT_GE(committed_bytes(), before + bytes);
+        EXPECT_EQ(context_->wait(call).value().value, 3 * bytes);
+        EXPECT_LE(committed_bytes(), before + CallContext::staging_kept_bytes);
+    }
+    ASSERT_TRUE(worker_->close_context(*context_).is_ok());
+    EXPECT_LE(committed_bytes(), before);
+}
+
 TEST_F(Worker, ends_with_its_exit_code_when_it_leaves_or_a_function_exits) {
     EXPECT_TRUE(worker_->leave().is_ok());
     ASSERT_TRUE(worker_->end().has_ended());
@@ -275,6 +327,25 @@ TEST_F(Worker, ends_with_its_exit_code_when_it_leaves_or_a_function_exits) {
     const Status failure = worker_->end().failure();
     EXPECT_NE(failure.message().find("has ended with exit code 5"), std::string::npos);
     EXPECT_EQ(worker_->leave().code(), Code::peer);
+}
+
+TEST_F(Worker, ends_when_a_function_ends_its_thread_or_runs_another_program) {
+    EXPECT_EQ(run(symbol("end_thread"), {}).end, CallEnd::ended);
+    EXPECT_EQ(worker_->end().status()->signal(), SIGABRT);
+    start();
+    const std::uint64_t waiting = post(symbol("wait_for"), addresses({0, 8}));
+    await_word(0, 1);
+    auto other = worker_->open_context();
+    ASSERT_TRUE(other.is_ok());
+    auto call = other.value()->post(WorkerOperation::function, symbol("run_program"), {});
+    EXPECT_EQ(other.value()->wait(call.value()).value().end, CallEnd::ended);
+    EXPECT_EQ(context_->wait(waiting).value().end, CallEnd::ended);
+    EXPECT_EQ(worker_->end().status()->exit_code(), 3);
+    start();
+    EXPECT_EQ(run(symbol("run_for_long"), {}).end, CallEnd::ended);
+    const Status failure = worker_->end().failure();
+    EXPECT_NE(failure.message().find("runs another program"), std::string_view::npos)
+        << failure.message();
 }
 
 TEST_F(Worker, ends_every_waiting_call_when_it_is_killed) {

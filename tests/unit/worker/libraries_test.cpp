@@ -19,7 +19,16 @@ TEST(WorkerLibraries, find_symbols_by_the_number_of_their_library) {
     EXPECT_EQ(reinterpret_cast<std::int64_t (*)(std::int64_t, std::int64_t)>(add)(40, 2), 42);
     EXPECT_EQ(libraries.find(library, "no_such_symbol"), 0U);
     EXPECT_EQ(libraries.find(library + 1, "add"), 0U);
-    EXPECT_EQ(libraries.find(0, "add"), 0U);
+}
+
+TEST(WorkerLibraries, have_the_program_and_what_it_was_linked_with_at_number_0) {
+    Libraries libraries;
+    const std::uint64_t absolute = libraries.find(0, "labs");
+    ASSERT_NE(absolute, 0U);
+    EXPECT_EQ(reinterpret_cast<long (*)(long)>(absolute)(-42), 42);
+    EXPECT_EQ(libraries.load(ACP_TEST_DEVICE_FUNCTIONS).value(), 1U);
+    EXPECT_EQ(libraries.find(0, "add"), 0U) << "a symbol of another library";
+    EXPECT_FALSE(libraries.unload(0));
 }
 
 TEST(WorkerLibraries, have_numbers_that_are_never_used_again) {

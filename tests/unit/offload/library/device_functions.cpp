@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
+#include <pthread.h>
 #include <sched.h>
 #include <stdexcept>
 #include <unistd.h>
@@ -53,6 +54,20 @@ void throw_something() {
 
 void end_process(int code) {
     std::exit(code);
+}
+
+void end_thread() {
+    pthread_exit(nullptr);
+}
+
+// Replaces the process by a program that ends with exit code 3.
+void run_program() {
+    execl("/bin/sh", "sh", "-c", "exit 3", nullptr);
+}
+
+// Replaces the process by a program that runs on.
+void run_for_long() {
+    execl("/bin/sleep", "sleep", "1000", nullptr);
 }
 
 void kill_process(int signal) {
