@@ -46,7 +46,11 @@ enum {
     /* not possible on this machine or with this configuration */
     ACP_ERR_UNSUPPORTED = 16,
     /* a message or list element was longer than the buffer for it; the rest is lost */
-    ACP_ERR_TRUNCATED = 17
+    ACP_ERR_TRUNCATED = 17,
+    /* acp_cancel has cancelled the call before its function had begun */
+    ACP_ERR_CANCELLED = 18,
+    /* the function of a call was ended by a fault or an exception; its process lives on */
+    ACP_ERR_EXCEPTION = 19
 };
 
 /* The result of a call that did not find the entry, element or member it was asked for. It is no

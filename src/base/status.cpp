@@ -27,6 +27,8 @@ const char* phrase(Code code) noexcept {
         "members of a team or ranks have made different calls, or use different builds",
         "not supported here",
         "message longer than its buffer",
+        "cancelled",
+        "the function was ended by a fault or an exception",
     };
     const auto index = static_cast<std::size_t>(code);
     return index < phrases.size() ? phrases[index] : "unknown error";
@@ -55,6 +57,8 @@ const char* bare_message(Code code) noexcept {
         "members of a team or ranks have made different calls, or use different builds",
         "not supported here; there is no memory left to say what",
         "message longer than its buffer; the rest is lost",
+        "cancelled before its function had begun",
+        "the function was ended by a fault or an exception; there is no memory left to say which",
     };
     const auto index = static_cast<std::size_t>(code);
     return index < messages.size() ? messages[index] : "unknown error";

@@ -33,9 +33,11 @@ enum class Code : int {
     mismatch = 15,
     unsupported = 16,
     truncated = 17,
+    cancelled = 18,
+    exception = 19,
 };
 
-inline constexpr int code_count = 18;
+inline constexpr int code_count = 20;
 
 // The short phrase that acp_strerror returns; static text.
 [[nodiscard]] const char* phrase(Code code) noexcept;

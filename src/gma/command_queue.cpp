@@ -55,13 +55,15 @@ bool CommandQueue::is_satisfied(Handle order) const {
 base::Status CommandQueue::order_failure(const memory::Command& command,
                                          std::uint64_t failed) const noexcept {
     return base::Status::worded(base::Code::order, [&] {
-        const std::string who = std::string(memory::call_name(command)) + initiator_ + ": ";
+        const std::string_view call = command.is_of_layer() ? LayerCommand::of(command).call_name()
+                                                            : memory::call_name(command);
+        const std::string who = std::string(call) + initiator_ + ": ";
         if (command.is_of_list() && command.operand != 0) {  // it is ordered after its ranges
             return who + (command.operand == 1 ? "its one range failed"
                                                : "some of its " + std::to_string(command.operand) +
                                                      " ranges failed");
         }
-        if (command.is_of_list()) {
+        if (command.is_of_list() || command.is_of_layer()) {
             return who + "not run: the command of handle " + std::to_string(failed) +
                    ", which it was ordered after, failed";
         }
@@ -175,6 +177,12 @@ void CommandQueue::end(std::uint64_t number, base::Status status, CommandList& r
     skip_finished();
 }
 
+// The order of a waiting command has failed.
+void CommandQueue::note_lapsed(const memory::Command& command) noexcept {
+    loans_.note_lapsed(command);
+    if (command.is_of_layer()) lapsed_.add(LayerCommand::of(command));
+}
+
 // A failure at once fails the command that follows exactly this one, the commands that wait for a
 // prefix with it (not only when the prefix ends: it may be reported before), and in turn the
 // commands behind these: by a list, not by recursion, for chains may be long. A waiting command is
@@ -191,7 +199,7 @@ void CommandQueue::end_failed(std::uint64_t number, base::Status failure) noexce
         ended.state = State::finished;
         --outstanding_;
         loans_.note_ended(ended.command);
-        if (current != number) loans_.note_lapsed(ended.command);
+        if (current != number) note_lapsed(ended.command);
         if (!ended.is_half) {
             // NOLINTBEGIN(bugprone-use-after-move): one number is the teller's own, and once
             base::Status told =

@@ -20,6 +20,7 @@
 #include "base/status.hpp"
 #include "gma/command_list.hpp"
 #include "gma/failure_book.hpp"
+#include "gma/layer_command.hpp"
 #include "gma/loan_tally.hpp"
 #include "gma/marks.hpp"
 #include "gma/queued_command.hpp"
@@ -42,13 +43,12 @@ public:
         bool is_ready = false;     // the caller runs it now; else it becomes ready (or fails) later
     };
 
-    // Whether there is room for another command, and memory. When not, some are outstanding: there is room when the
-    // oldest of them has ended. To be asked before each admit().
+    // Whether there is room for another command, and memory. If not, there is when the oldest outstanding one has ended. Asked before each admit().
     [[nodiscard]] bool has_room() noexcept {
         return outstanding_ < commands_outstanding_max && records_.make_room();
     }
 
-    // Whether there is room for two commands: before admit_pair(). The second takes the memory, once, for whenever none is outstanding.
+    // Whether there is room for two commands: before admit_pair(). keep: takes the memory, once, for whenever none is outstanding.
     [[nodiscard]] bool has_room_for_two() noexcept;
     [[nodiscard]] bool keep_room_for_two() noexcept;
 
@@ -58,12 +58,11 @@ public:
     // Whether a command with this order is never run.
     [[nodiscard]] bool is_failed(Handle order) const noexcept;
 
-    // The order of all commands that one call is about to issue: one that does not change while it does. CONT becomes the
-    // handle of the previous command.
+    // The order of all commands that one call is about to issue, which stays the same while it issues them. CONT becomes the handle of the previous command.
     [[nodiscard]] Handle fixed(Handle order) const;
 
-    // Gives the command a number. When its order rests on a failed command it is failed at once. When there is no
-    // memory to let it wait for its order nothing is done; then some command it waits for is outstanding.
+    // Gives the command a number. If its order rests on a failed command it fails at once. If there is no memory to let it wait
+    // nothing is done; then some command it waits for is outstanding.
     Admission admit(const memory::Command& command, Handle order) noexcept;
 
     // Gives two commands, which one call has issued, numbers in a row; the second runs after the first, and after nothing else.
@@ -81,8 +80,7 @@ public:
         return issued_;
     }
 
-    // The same of a copy, straight from registers: a command put together in memory would be read back before it
-    // is there.
+    // The same of a copy, straight from registers: a command put together in memory would be read back before it is there.
     std::uint64_t admit_ready_copy(memory::GlobalAddress target,
                                    memory::GlobalAddress source,
                                    std::uint64_t bytes) noexcept {
@@ -101,8 +99,7 @@ public:
         return issued_;
     }
 
-    // finish() of a command that went well, when it is the only one outstanding and none failed lately: nothing
-    // can rest on it. false: not so, and nothing was done.
+    // finish() of a command that went well, the only outstanding one, if none failed lately. false: not so, and nothing was done.
     bool finish_last(std::uint64_t number) noexcept {
         if (outstanding_ != 1 || number != issued_ || loans_.lent() != 0 || !failures_.is_clean()) {
             return false;
@@ -114,8 +111,7 @@ public:
         return true;
     }
 
-    // finish() of the `count` oldest outstanding commands, all ready, which went well, when nothing waits for anything
-    // and nothing failed lately. false: not so, and nothing was done.
+    // finish() of the `count` oldest outstanding commands, all ready, which went well, if nothing waits and nothing failed lately. false: as above.
     bool finish_oldest(std::uint64_t number, std::uint32_t count) noexcept {
         if (number != done_ + 2 || (waiting_count_ | loans_.lent()) != 0 || !failures_.is_clean() ||
             count > records_.size()) {
@@ -132,14 +128,13 @@ public:
     // Gives a number to a command that is already known to fail.
     std::uint64_t admit_failed(base::Status failure) noexcept;
 
-    // A ready command ended; it is in no list. Those that become ready by it are appended to `ready`. Unknown numbers
-    // are ignored (an end may come twice when a process died).
+    // A ready command ended; it is in no list. Appends those that become ready by it to `ready`. Ignores unknown numbers (a process died).
     void finish(std::uint64_t number, base::Status status, CommandList& ready) noexcept;
 
     // The first `bytes` bytes of a ready copy were moved: from here on it is a copy of the rest.   bytes  fewer than all
     void advance(std::uint64_t number, std::uint64_t bytes) noexcept;
 
-    // The commands for which a command waits that was just admitted with this order; some may have ended.
+    // The commands that a command waits for that was just admitted with this order; some may have ended.
     [[nodiscard]] AwaitedRun awaited_by(std::uint64_t number, Handle order) const noexcept;
 
     // A carrier has taken a waiting command: when the commands that it waits for have ended, it is ready, and in no list.
@@ -206,7 +201,7 @@ public:
     std::optional<base::Status> take_failure(std::uint64_t number,
                                              std::uint64_t thread = sole_thread) noexcept;
 
-    // Takes the failure of exactly this number, if it failed.   thread  as FailureBook::take
+    // take_failure() of exactly this number.
     std::optional<base::Status> take_failure_of(std::uint64_t number,
                                                 std::uint64_t thread = sole_thread) noexcept;
 
@@ -227,6 +222,9 @@ public:
 
     // Counts the commands with loans.
     [[nodiscard]] LoanTally& loans() noexcept { return loans_; }
+
+    // The commands of layers that have failed with their order, for LayerCarrier.
+    [[nodiscard]] LapsedCommands& lapsed() noexcept { return lapsed_; }
 
     // The oldest number that has not ended, 0 = none. For messages.
     [[nodiscard]] std::uint64_t oldest_outstanding() const noexcept;
@@ -265,6 +263,7 @@ private:
     [[nodiscard]] bool wait_for(std::uint64_t prefix, std::uint64_t number) noexcept;
     void end(std::uint64_t number, base::Status status, CommandList& ready) noexcept;
     void end_failed(std::uint64_t number, base::Status failure) noexcept;
+    void note_lapsed(const memory::Command& command) noexcept;
 
     void skip_finished() noexcept {
         while (!records_.is_empty() && records_[0].state == State::finished) {
@@ -292,6 +291,7 @@ private:
     std::uint64_t outstanding_ = 0;
     std::uint64_t waiting_count_ = 0;
     LoanTally loans_;
+    LapsedCommands lapsed_;
     std::multimap<std::uint64_t, std::uint64_t> waiting_;  // by the prefix that must have ended
     FailureBook failures_;
     std::atomic<std::uint64_t> done_published_{0};

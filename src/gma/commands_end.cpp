@@ -2,6 +2,7 @@
 // Tests whether commands have ended, and shows a wait for it in the process's slot.
 #include "gma/commands_end.hpp"
 
+#include <array>
 #include <mutex>
 
 namespace acp::gma {
@@ -21,6 +22,12 @@ void CommandsEnd::announce(node::AwaitedEntry& entry, std::uint64_t since_ns) {
     const std::scoped_lock lock(commands_.mutex);
     const std::uint64_t awaited = first_awaited();
     if (awaited == 0) return;
+    if (commands_.queue.command(awaited).is_of_layer()) {
+        std::array<char, 64> text;  // NOLINT: written as far as read
+        const auto& of_layer = LayerCommand::of(commands_.queue.command(awaited));
+        const std::size_t bytes = of_layer.describe(text);
+        return entry.tell(node::WaitFor::action, since_ns, nullptr, {text.data(), bytes});
+    }
     const Command command = commands_.as_written(commands_.queue.command(awaited));
     entry.tell(what_, since_ns, &command);
 }

@@ -237,6 +237,7 @@ node::Outcome Completion::attend(Condition& condition,
         stay.rest();
         attending.rest();
         const std::uint32_t value = door.waiter_bell.announce();  // partner: node::ring_bell
+        progress_.announce_sleep();
         if (ready()) return os::Wake::changed;
         return condition.sleep_on(door.waiter_bell.word(), value, timeout_left_ns, signals);
     };

@@ -107,8 +107,7 @@ Gma::Gma(node::Member& member,
          const base::Config& config,
          const Surroundings& surroundings,
          Opened opened)
-    : member_(member),
-      hazards_(hazards),
+    : hazards_(hazards),
       fast_(fast),
       opened_(std::move(opened)),
       registry_(*opened_.space, hazards),
@@ -140,6 +139,7 @@ Gma::Gma(node::Member& member,
                .is_peer_served = traits_of(surroundings.link).is_peer_served,
                .may_program_poll = may_program_poll(config),
                .trace = opened_.trace.get()}),
+      layer_issuer_(parts(), opened_.trace.get(), opened_.space->rank()),
       service_sleep_(*opened_.port,
                      std::move(opened_.wait),
                      traits_of(surroundings.link).is_polled_here ? surroundings.link : nullptr,
@@ -150,6 +150,7 @@ Gma::Gma(node::Member& member,
                 jobs_,
                 mailbox_,
                 remote_,
+                layer_issuer_.carrier(),
                 service_sleep_,
                 {.may_program_run = config.is_bypass_on,
                  .may_program_poll = may_program_poll(config),
@@ -193,9 +194,8 @@ Issuer::Parts Gma::parts() noexcept {
 base::Status Gma::begin() {
     if (!hazards_.has_membarrier()) {
         // relaxed: the meeting that follows publishes it
-        member_.segment().control().is_membarrier_refused.store(1, std::memory_order_relaxed);
+        space().segment().control().is_membarrier_refused.store(1, std::memory_order_relaxed);
     }
-    member_.waiter().set_look_cost(progress_.manner().look_cost);
     opened_.attach->publish_token();
     opened_.space->publish_shared();
     {
@@ -275,14 +275,14 @@ bool Gma::can_invoke(std::uint32_t operation,
 
 Traffic Gma::traffic() const {
     Traffic traffic;
-    const node::Segment& segment = member_.segment();
-    for (const memory::HazardLine& line : segment.hazards(member_.slot_index())) {
+    const node::Segment& segment = space().segment();
+    for (const memory::HazardLine& line : segment.hazards(space().slot())) {
         traffic.direct_commands += line.commands.load(std::memory_order_relaxed);
         traffic.direct_bytes += line.bytes.load(std::memory_order_relaxed);
         traffic.attach_commands += line.attached_commands.load(std::memory_order_relaxed);
         traffic.attach_bytes += line.attached_bytes.load(std::memory_order_relaxed);
     }
-    const node::Slot& slot = member_.slot();
+    const node::Slot& slot = segment.slot(space().slot());
     traffic.attach_commands += slot.attach_commands.load(std::memory_order_relaxed);
     traffic.attach_bytes += slot.attach_bytes.load(std::memory_order_relaxed);
     traffic.forwarded_commands = slot.mailbox_commands.load(std::memory_order_relaxed);

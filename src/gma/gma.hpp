@@ -9,9 +9,10 @@
 //   Progress -> JobRunner         ready commands that this process runs (direct, attach), by Mover
 //            -> MailboxCarrier    those that the owner of the memory runs, by mailbox::Forwarder
 //            -> RemoteCarrier     those with an end on another node, by remote::Link
+//            -> LayerCarrier      those that a layer above carries out, issued by LayerIssuer
 //   Completion, ServiceThread -> Progress    threads that wait, and the one that works if none does
 //
-// The service thread, made when it may be needed, finishes every command. One Gma per epoch; any thread, unless said otherwise. Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
+// The service thread, made when needed, finishes every command. One Gma per epoch; any thread, unless said otherwise. Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include "gma/completion.hpp"
 #include "gma/fetcher.hpp"
 #include "gma/issuer.hpp"
+#include "gma/layer_issuer.hpp"
 #include "gma/pointer_issuer.hpp"
 #include "gma/trace.hpp"
 #include "gma/traffic.hpp"
@@ -42,16 +44,14 @@ namespace acp::gma {
 
 class Gma {
 public:
-    // Parts that only some processes have.
-    struct Surroundings {
-        // The row of the member's slot; nullptr when several ranks are threads of one process (tests).
-        const local::OwnRow* own_row = nullptr;
+    struct Surroundings {  // parts that only some processes have
+        const local::OwnRow* own_row =
+            nullptr;  // of the member's slot; nullptr when several ranks are threads of one process (tests)
         remote::Link* link = nullptr;  // to the gateway of the node, in a job of several
         const local::OperationTable* operations = nullptr;  // equal in all processes and gateways
     };
 
-    // Opens global memory access for a member that took its slot. Publishes what others need; a meeting of all ranks comes before the first use.
-    //   all, and what surroundings names, must outlive this
+    // Opens global memory access for a member that took its slot. A meeting of all ranks comes before the first use. All arguments must outlive this.
     // Errors: config (a forced path that cannot work here), system, memory, limit.
     static base::Result<std::unique_ptr<Gma>> open(node::Member& member,
                                                    local::Hazards& hazards,
@@ -63,10 +63,10 @@ public:
     Gma(const Gma&) = delete;
     Gma& operator=(const Gma&) = delete;
 
-    // After the meeting of all ranks: whether the required paths exist. Errors: unsupported, config.
+    // Whether the required paths exist, after the meeting of all ranks. Errors: unsupported, config.
     base::Status check_requirements() { return routes_.check_requirements(); }
 
-    // Copies at once where both places are mapped here and the order is satisfied (gma/inline_access.hpp), else issues the copy: for layers above.
+    // Copies at once where both places are mapped here and the order is satisfied, else issues the copy: for layers above.
     [[gnu::always_inline]] Handle copy(GlobalAddress target,
                                        GlobalAddress source,
                                        std::uint64_t bytes,
@@ -131,7 +131,6 @@ public:
     }
 
     Handle issue_followed(const Command& copy, const Invocation& call, Handle order);  // see Issuer
-    // A put from a plain pointer likewise, as issue_pointer().
     Handle issue_followed(const PointerCopy& put, const Invocation& call, Handle order);
 
     // The failure of a numbered operation that its caller ran itself.
@@ -148,7 +147,7 @@ public:
         return pointer_issuer_.issue(copy, order);
     }
 
-    // Issues a put, and an add behind it, under one handle.
+    // A put, and an add behind it, under one handle.
     Handle issue_signalled(const PointerCopy& put, const Signal& signal, Handle order);
 
     // Whether ACP_CHECK compares the sources of puts by issue_pointer() and issue_signalled().
@@ -180,9 +179,9 @@ public:
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
 
-    // Completion::has_waiters; under_way(): operations in flight of layers above; wait_until(): their conditions. Neither is a command.
     [[nodiscard]] bool has_waiters() const noexcept { return completion_.has_waiters(); }
 
+    // Operations in flight of layers above, and their conditions; neither is a command.
     [[nodiscard]] AllUnderWay& under_way() noexcept { return completion_.under_way(); }
 
     node::Outcome wait_until(Condition& condition,
@@ -200,7 +199,7 @@ public:
 
     void drop_failures(Handle handle) { completion_.drop_failures(handle); }
 
-    // Whether the prefix of a handle has ended. Makes progress once; does not block.
+    // Completion::is_complete.
     [[nodiscard]] bool is_complete(Handle handle) { return completion_.is_complete(handle); }
 
     base::Result<local::Key> register_memory(void* address,
@@ -222,8 +221,10 @@ public:
 
     [[nodiscard]] Traffic traffic() const;
 
-    // Polls the link once, for a thread that waits for other nodes outside of gma. true when something moved.
+    // Polls once, for a thread that waits for other nodes outside of gma. true when something moved.
     bool help() { return progress_.help(); }
+
+    [[nodiscard]] LayerIssuer& layer_commands() noexcept { return layer_issuer_; }
 
     [[nodiscard]] ServiceSleep& service_sleep() noexcept { return service_sleep_; }
 
@@ -235,7 +236,7 @@ private:
         return hazards_.has_membarrier() ? hazards_.free_line() : nullptr;
     }
 
-    // copy(), if it can be done at once; else handle_null, and nothing is done.
+    // copy(), or handle_null if it cannot be done at once.
     [[nodiscard, gnu::always_inline]] Handle try_copy(GlobalAddress target,
                                                       GlobalAddress source,
                                                       std::uint64_t bytes,
@@ -248,8 +249,7 @@ private:
         });
     }
 
-    // The parts whose opening can fail.
-    struct Opened {
+    struct Opened {  // the parts whose opening can fail
         std::unique_ptr<local::Space> space;
         std::unique_ptr<Trace> trace;  // nullptr: none is wanted
         std::unique_ptr<local::Attach> attach;
@@ -273,7 +273,6 @@ private:
     void revoke();
     Issuer::Parts parts() noexcept;
 
-    node::Member& member_;
     local::Hazards& hazards_;
     FastPath& fast_;
     Opened opened_;
@@ -286,6 +285,7 @@ private:
     JobRunner jobs_;
     MailboxCarrier mailbox_;
     RemoteCarrier remote_;
+    LayerIssuer layer_issuer_;
     ServiceSleep service_sleep_;
     Progress progress_;
     ServiceThread service_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One round of work of a thread, and the waking of threads for work.
+// One round of work of a thread.
 #include "gma/progress.hpp"
+
+#include <utility>
 
 #include "base/assert.hpp"
 #include "node/death.hpp"
@@ -17,6 +19,7 @@ Progress::Progress(node::Member& member,
                    JobRunner& jobs,
                    MailboxCarrier& mailbox,
                    RemoteCarrier& remote,
+                   LayerCarrier& layers,
                    ServiceSleep& service_sleep,
                    Manner manner)
     : member_(member),
@@ -25,12 +28,14 @@ Progress::Progress(node::Member& member,
       jobs_(jobs),
       mailbox_(mailbox),
       remote_(remote),
+      layers_(layers),
       service_sleep_(service_sleep),
       manner_(manner),
       attendance_(member.slot().door),
       is_death_noted_(node::slots_of(member.segment().shape())),
       service_waiter_(member.segment(), threads_per_rank, manner.look_cost) {
     ACP_ASSERT(manner.may_program_run || !manner.may_program_poll);
+    member.waiter().set_look_cost(manner.look_cost);
 }
 
 bool Progress::work(Caller caller) {
@@ -42,6 +47,7 @@ bool Progress::work(Caller caller) {
     if (caller == Caller::service || manner_.may_program_poll) {
         has_done = poll(caller) || has_done;
     }
+    has_done = layers_.poll() || has_done;
     if (caller == Caller::passer_by) leave_rest();
     if (has_done) {
         tell_waiters(caller);
@@ -85,6 +91,8 @@ void Progress::give(std::uint64_t number, Route route) {
             return jobs_.append(number, route);
         case Route::forward:
             return mailbox_.append(number);
+        case Route::layer:
+            return layers_.append(number);
         case Route::none:
             ACP_ASSERT(route != Route::none);  // Routes::check() has refused such a command
     }
@@ -184,26 +192,29 @@ void Progress::send_collected(bool is_ahead) {
     }
 }
 
+void Progress::end_of_layer(std::span<LayerEnd> ends) noexcept {
+    {
+        const std::scoped_lock lock(commands_.mutex);
+        for (LayerEnd& end : ends) commands_.finish(end.number, std::move(end.status));
+        give_out_ready();
+        update_service_wish();
+    }
+    leave_rest();
+    tell_waiters(Caller::passer_by);
+}
+
 void Progress::update_service_wish() {
     if (remote_.update_service_wish())
         wake_worker();  // completions that arrived before the wish rang no thread
 }
 
 bool Progress::help() {
-    const bool has_moved = poll(Caller::passer_by);
+    const bool has_moved = poll(Caller::passer_by) | layers_.poll();
     leave_rest();
     if (has_moved) {
         tell_waiters(Caller::passer_by);
     }
     return has_moved;
-}
-
-void Progress::leave_rest() {
-    // relaxed: a thread sees its own stores; another thread that stored work asks for itself
-    if (jobs_.count(std::memory_order_relaxed) != 0 ||
-        mailbox_.count(std::memory_order_relaxed) != 0 || remote_.has_work()) {
-        wake_worker();
-    }
 }
 
 // Ends what deaths have broken. True when it did: a thread that the watcher rang may have found the role taken since, and sleep
@@ -235,65 +246,6 @@ bool Progress::note_deaths() {
     mailbox_.look_again();
     deaths_seen_.store(deaths, std::memory_order_release);
     return true;
-}
-
-void Progress::wake_worker() {
-    node::Door& door = member_.slot().door;
-    // Either this thread sees that no waiter is counted, or the leaving waiter sees the stored work in is_work_left().
-    if (attendance_.is_attended()) {
-        node::ring_bell(door.waiter_bell);
-        return;
-    }
-    // A nap is short enough to wait for, unless there are jobs and the program has shown that it stays away. relaxed: a thread
-    // that queued a job sees its own count
-    if (jobs_.count(std::memory_order_relaxed) != 0 && jobs_.is_program_away()) {
-        service_sleep_.wake();
-    } else {
-        service_sleep_.wake_unless_back_soon();
-    }
-}
-
-void Progress::tell_waiters(Caller caller) {
-    node::Door& door = member_.slot().door;
-    // Uncounted threads (Manner) may sleep too, so the bell is tested. A waiter that worked need not wake itself. fetch_add(0), a
-    // read-modify-write like Attendance::enter(): either this thread sees the waiter counted and rings, or the waiter, which
-    // polls after it was counted, sees the work done. Unsigned: while the waiters are doubted the number has wrapped and is
-    // large, so they are rung.
-    const std::uint32_t itself = caller == Caller::waiter ? 1 : 0;
-    if (caller == Caller::service || !manner_.may_program_poll ||
-        door.attendants.fetch_add(0, std::memory_order_seq_cst) > itself) {
-        node::ring_bell(door.waiter_bell);
-    }
-}
-
-bool Progress::may_service_sleep() {
-    const std::uint32_t deaths = member_.segment().control().deaths.load(std::memory_order_seq_cst);
-    if (deaths != deaths_seen_.load(std::memory_order_relaxed)) {
-        return false;
-    }
-    const bool is_attended = !manner_.is_link_polled_here && attendance_.is_attended();
-    // seq_cst: the sleep was announced before; partner: append() of the carriers, followed by wake_worker()
-    return is_attended || (jobs_.count(std::memory_order_seq_cst) == 0 &&
-                           mailbox_.count(std::memory_order_seq_cst) == 0 && !mailbox_.has_mail() &&
-                           !remote_.has_task() && !can_mailbox_go_on());
-}
-
-bool Progress::is_work_left() const {
-    // seq_cst: the waiter was counted out before; partner: wake_worker()
-    return jobs_.count(std::memory_order_seq_cst) != 0 ||
-           mailbox_.count(std::memory_order_seq_cst) != 0 || mailbox_.has_work() ||
-           mailbox_.has_mail() || remote_.has_task();
-}
-
-// Whether messages that wait in the forwarder have found room. Another holder of the role is notified by give().
-bool Progress::can_mailbox_go_on() {
-    if (!mailbox_.has_work()) {
-        return false;
-    }
-    DriverRole<>::Hold hold(driver_);
-    if (!hold) return false;
-    const bool can = mailbox_.can_go_on();
-    return hold.give() || can;
 }
 
 }  // namespace acp::gma

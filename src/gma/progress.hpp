@@ -5,8 +5,8 @@
 // itself), and poll the mailbox and the link. To poll one is to call its poll(), which sends and
 // receives once. Only one thread at a time may do that, the driver (gma/driver_role.hpp); a thread
 // that finds the role taken continues without it. A thread that has done something wakes the
-// threads that wait. This class calls JobRunner, MailboxCarrier and RemoteCarrier; none of them
-// calls it. Any thread.
+// threads that wait. This class calls JobRunner, MailboxCarrier, RemoteCarrier and LayerCarrier;
+// none of them calls it. Any thread.
 // Lock order: the driver's role first, then the mutex of Commands; no thread asks for the role
 // while it holds the mutex. Functions marked "with the lock" are called with the mutex held, all
 // others without it. Only the constructor throws: the other functions allocate no memory
@@ -16,11 +16,13 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "gma/attendance.hpp"
 #include "gma/driver_role.hpp"
 #include "gma/job_runner.hpp"
+#include "gma/layer_carrier.hpp"
 #include "gma/mailbox_carrier.hpp"
 #include "gma/remote_carrier.hpp"
 #include "gma/service_sleep.hpp"
@@ -58,6 +60,7 @@ public:
              JobRunner& jobs,
              MailboxCarrier& mailbox,
              RemoteCarrier& remote,
+             LayerCarrier& layers,
              ServiceSleep& service_sleep,
              Manner manner);
 
@@ -127,6 +130,10 @@ public:
     // the end was stored.
     void tell_waiters(Caller caller);
 
+    // Ends commands that layers carry out, and wakes the threads that wait for them or work on what
+    // becomes ready.   ends  the statuses are moved from
+    void end_of_layer(std::span<LayerEnd> ends) noexcept;
+
     // Polls once on behalf of a thread that waits in a barrier, and wakes the threads that wait.
     // Returns what poll() does.
     bool help();
@@ -161,6 +168,9 @@ public:
         return deaths_seen_.load(std::memory_order_relaxed) == 0;
     }
 
+    // A thread that polls once more and then sleeps on the waiter bell: layers ring it too.
+    void announce_sleep() noexcept { layers_.announce_sleep(); }
+
     // Whether a thread is the driver; the answer may be out of date at once.
     [[nodiscard]] bool is_polling() const noexcept { return driver_.is_held(); }
 
@@ -183,6 +193,7 @@ private:
     JobRunner& jobs_;
     MailboxCarrier& mailbox_;
     RemoteCarrier& remote_;
+    LayerCarrier& layers_;
     ServiceSleep& service_sleep_;
     Manner manner_;
     Attendance attendance_;

@@ -94,6 +94,7 @@ base::Status Routes::check(const Command& command, memory::HazardLine& line, Rou
 }
 
 Route Routes::route_of(const Command& command) {
+    if (command.is_of_layer()) return Route::layer;
     if (is_far(command)) {
         return Route::remote;
     }
@@ -171,6 +172,7 @@ Path Routes::path(GlobalAddress target, GlobalAddress source) {
             return {Route::forward, name_of_forwarding(), true,
                     why_forwarded(is_here(to) ? from : to)};
         case Route::remote:
+        case Route::layer:
         case Route::none:
             break;
     }

@@ -21,7 +21,7 @@ namespace acp::gma {
 
 using memory::GlobalAddress;
 
-enum class Route : std::uint8_t { none, direct, attach, forward, remote };
+enum class Route : std::uint8_t { none, direct, attach, forward, remote, layer };
 
 struct Path {
     Route route = Route::none;

@@ -64,4 +64,11 @@ void Trace::record(const memory::Command& command, const char* path, std::uint32
                      static_cast<unsigned long long>(command.source)));
 }
 
+void Trace::record_layer(std::string_view text) {
+    const os::FileSizeSignalBlock no_signal;
+    note(std::fprintf(file_, "%.3f %u %u call 0 layer 0x0 0x0 %.*s\n",
+                      static_cast<double>(os::now_ns() - start_ns_) / 1000.0, rank_, rank_,
+                      static_cast<int>(text.size()), text.data()));
+}
+
 }  // namespace acp::gma

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "memory/command.hpp"
@@ -30,6 +31,10 @@ public:
     Trace& operator=(const Trace&) = delete;
 
     void record(const memory::Command& command, const char* path, std::uint32_t initiator);
+
+    // A command that a layer above carries out begins: operation "call", path "layer", no bytes or
+    // addresses, and a ninth field to the end of the line, what LayerCommand::describe() writes.
+    void record_layer(std::string_view text);
 
 private:
     Trace(std::FILE* file, std::string name, std::uint32_t rank) noexcept;

@@ -66,6 +66,10 @@ struct Command {
     // layer that keeps the arguments; all other fields are 0.
     [[nodiscard]] bool is_invoke() const noexcept { return operation == invoke_operation; }
 
+    // Whether a layer above gma carries it out. Then operand is the address of its object in the
+    // memory of this process (gma/layer_command.hpp), and all other fields are 0.
+    [[nodiscard]] bool is_of_layer() const noexcept { return operation == layer_operation; }
+
     [[nodiscard]] bool is_copy() const noexcept { return operation == Operation::copy; }
 
     // Whether a value is written to `target`. An atomic that does not return its old value has the

@@ -84,7 +84,10 @@ static_assert(
 // (local/numbered_operation.hpp). It has no row and is neither known nor sound, so no command from
 // outside can be accepted as one.
 inline constexpr auto invoke_operation = static_cast<Operation>(254);
-static_assert(operation_count <= 254, "the operations of the table and that of an invoke differ");
+// The number of a command that a layer above gma carries out itself (gma/layer_command.hpp), which
+// has no row either.
+inline constexpr auto layer_operation = static_cast<Operation>(253);
+static_assert(operation_count <= 253, "the operations of the table and the numbers above differ");
 
 inline constexpr std::uint32_t invoke_bytes_max = 1024;  // most bytes of arguments, and of a result
 

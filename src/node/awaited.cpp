@@ -158,6 +158,8 @@ std::string describe_wait(const Doing& doing, NumberedOperationName name_of_oper
             return describe_partner(doing);
         case WaitFor::member:
             return describe_member(doing);
+        case WaitFor::action:
+            return wait_of(doing) + doing.text;
         default:
             return describe_command(doing, name_of_operation);
     }

@@ -39,10 +39,12 @@ enum class WaitFor : std::uint32_t {
     partner,
     // A member of a team. text: the call on the team, if it is another than the waiting one, as for
     // a request; bytes are the call's, target is an address of the member, source the team's number.
-    member
+    member,
+    // A command without addresses, which a layer carries out. text: the name of its action.
+    action
 };
 
-inline constexpr WaitFor last_wait = WaitFor::member;
+inline constexpr WaitFor last_wait = WaitFor::action;
 
 // How a word is compared with a value, both as unsigned integers.
 enum class WordComparison : std::uint8_t {

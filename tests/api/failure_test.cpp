@@ -133,12 +133,12 @@ TEST_F(FailureTest, survives_many_failures) {
 }
 
 TEST_F(FailureTest, has_a_phrase_for_every_code) {
-    for (int code = ACP_OK; code <= ACP_ERR_TRUNCATED; ++code) {
+    for (int code = ACP_OK; code <= ACP_ERR_EXCEPTION; ++code) {
         EXPECT_STRNE(acp_strerror(code), "");
         EXPECT_STRNE(acp_strerror(code), "unknown error");
     }
     EXPECT_STREQ(acp_strerror(-1), "unknown error");
-    EXPECT_STREQ(acp_strerror(ACP_ERR_TRUNCATED + 1), "unknown error");
+    EXPECT_STREQ(acp_strerror(ACP_ERR_EXCEPTION + 1), "unknown error");
 }
 
 }  // namespace

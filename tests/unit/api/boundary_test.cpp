@@ -57,7 +57,7 @@ TEST_F(Boundary, keeps_each_failure_and_exception_with_call_rank_and_host) {
         EXPECT_TRUE(message.starts_with("acp_call")) << message;
         EXPECT_TRUE(message.find(end) != std::string::npos) << message;
     };
-    for (int code = ACP_ERR_ARGUMENT; code <= ACP_ERR_TRUNCATED; ++code) {
+    for (int code = ACP_ERR_ARGUMENT; code <= ACP_ERR_EXCEPTION; ++code) {
         EXPECT_FALSE(run_body(false, [&] { return Status(static_cast<Code>(code), "why"); }));
         expect_kept(code, " by rank 0 on ");
         EXPECT_EQ(

@@ -41,6 +41,8 @@ constexpr std::pair<int, const char*> codes[] = {
     {ACP_ERR_MISMATCH, "different"},
     {ACP_ERR_UNSUPPORTED, "not supported"},
     {ACP_ERR_TRUNCATED, "longer than its buffer"},
+    {ACP_ERR_CANCELLED, "cancelled"},
+    {ACP_ERR_EXCEPTION, "fault or an exception"},
 };
 
 TEST(ErrorCodes, have_numbers_that_never_change_and_a_phrase_each) {

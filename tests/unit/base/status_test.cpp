@@ -34,6 +34,8 @@ TEST(Status, internal_codes_have_the_public_codes_values) {
         {Code::mismatch, ACP_ERR_MISMATCH},
         {Code::unsupported, ACP_ERR_UNSUPPORTED},
         {Code::truncated, ACP_ERR_TRUNCATED},
+        {Code::cancelled, ACP_ERR_CANCELLED},
+        {Code::exception, ACP_ERR_EXCEPTION},
     }};
     for (int value = 0; value < code_count; ++value) {
         const auto& [internal, external] = pairs[static_cast<std::size_t>(value)];

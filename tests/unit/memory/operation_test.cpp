@@ -56,6 +56,18 @@ TEST(OperationTest, calls_are_named_by_operation_and_width) {
     }
 }
 
+TEST(OperationTest, numbers_of_the_processs_own_commands_are_refused_from_elsewhere) {
+    for (const Operation own : {invoke_operation, layer_operation}) {
+        EXPECT_FALSE(is_known(own));
+        EXPECT_FALSE(is_sound(own, 8));
+        const Command command{.operation = own};
+        EXPECT_FALSE(command.is_copy());
+        EXPECT_EQ(command.loan(), 0U);
+        EXPECT_EQ(command.is_invoke(), own == invoke_operation);
+        EXPECT_EQ(command.is_of_layer(), own == layer_operation);
+    }
+}
+
 TEST(OperationTest, what_came_from_elsewhere_is_sound_only_with_a_width_that_fits) {
     for (unsigned number = 0; number < 256; ++number) {
         for (unsigned width = 0; width < 256; ++width) {

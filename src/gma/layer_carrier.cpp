@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lets commands of layers begin, in order.
+#include "gma/layer_carrier.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <string_view>
+
+namespace acp::gma {
+
+void LayerCarrier::remove(CommandLayer& layer) noexcept {
+    begin_ready();
+    CommandLayer** const end = layers_.data() + layers_in_use_;
+    if (std::remove(layers_.data(), end, &layer) != end) --layers_in_use_;
+}
+
+// Takes the oldest ready commands, and lapses those that are due. Returns how many it took.
+std::size_t LayerCarrier::take(std::array<Begun, begun_at_once_max>& some) {
+    LayerCommand* lapsed = nullptr;
+    std::size_t taken = 0;
+    {
+        const std::scoped_lock lock(commands_.mutex);
+        lapsed = commands_.queue.lapsed().take_all();
+        while (taken < some.size() && !queued_.is_empty()) {
+            const std::uint64_t number = commands_.queue.take_first(queued_);
+            some[taken++] = {number, &LayerCommand::of(commands_.queue.command(number))};
+        }
+        count_.store(count_.load(std::memory_order_relaxed) - taken, std::memory_order_relaxed);
+    }
+    LapsedCommands::lapse_all(lapsed);
+    return taken;
+}
+
+bool LayerCarrier::begin_ready() noexcept {
+    bool has_done = false;
+    while (has_work()) {
+        DriverRole<>::Hold hold(beginning_);
+        if (!hold) break;  // its holder looks again after give()
+        std::array<Begun, begun_at_once_max> some;
+        const std::size_t taken = take(some);
+        for (std::size_t i = 0; i < taken; ++i) {
+            if (trace_ != nullptr) trace(*some[i].command);
+            some[i].command->begin(some[i].number);
+        }
+        has_done = true;
+        (void)hold.give();
+    }
+    return has_done;
+}
+
+void LayerCarrier::trace(const LayerCommand& command) noexcept {
+    std::array<char, 64>
+        text;  // NOLINT(cppcoreguidelines-pro-type-member-init): written as far as read
+    trace_->record_layer(std::string_view(text.data(), command.describe(text)));
+}
+
+}  // namespace acp::gma
