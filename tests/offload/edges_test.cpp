@@ -153,7 +153,7 @@ TEST_F(OffloadEdgesTest, destroying_a_process_waits_for_its_calls) {
     const std::int64_t call = begin_endless_call();
     std::atomic<int> code{-2};
     std::thread destroyer([&] { code = acp_destroy_process(process_); });
-    // The process and its contexts are stale at once; what another thread has begun goes on.
+    // Destroying makes the process and its contexts stale at once, while its functions run on.
     while (acp_query_process(process_) != -1) sched_yield();
     EXPECT_EQ(acp_wait_call(context_, call, nullptr), -1);
     expect_error(ACP_ERR_STALE, {"acp_wait_call"});
