@@ -24,6 +24,26 @@ double scale(double factor, const double* values, std::int64_t count, double* sc
     return sum;
 }
 
+// A variable that callers read and write.
+std::int64_t device_counter = 5;
+
+// The number of arguments that have their expected values.
+int count_expected_integers(std::int8_t a,
+                            std::uint8_t b,
+                            std::int16_t c,
+                            std::uint16_t d,
+                            std::int32_t e,
+                            std::uint32_t f,
+                            std::int64_t g,
+                            std::uint64_t h) {
+    return (a == -1) + (b == 255) + (c == -2) + (d == 65'535) + (e == -3) + (f == 4'294'967'295U) +
+           (g == -4) + (h == 1ULL << 63U);
+}
+
+double sum_of_reals(float a, double b) {
+    return static_cast<double>(a) + b;
+}
+
 std::uint64_t sum_of_bytes(const unsigned char* bytes, std::uint64_t count) {
     return std::accumulate(bytes, bytes + count, std::uint64_t{0});
 }

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A header that sources for VEO include; acp/compat_veo.h has its functions. */
+#ifndef ACP_VEO_VEO_VHVESHM_H
+#define ACP_VEO_VEO_VHVESHM_H
+
+#include <acp/compat_veo.h>
+
+#endif
