@@ -238,7 +238,8 @@ base::Result<local::Key> Gma::register_memory(void* address,
                                               std::uint32_t color) {
     auto key = registry_.add(address, bytes, color);
     // Registrations kept for pointers of ended commands can be ended to make room.
-    if (!key.is_ok() && key.failure().code() == base::Code::limit && local_ends_.end_kept() != 0) {
+    if (!key.is_ok() && key.failure().code() == base::Code::limit &&
+        registrations().end_kept() != 0) {
         key = registry_.add(address, bytes, color);
     }
     if (key.is_ok() && node::slots_of(space().segment().shape()) > 1) {

@@ -208,6 +208,8 @@ public:
 
     [[nodiscard]] local::Registry& registry() noexcept { return registry_; }
 
+    [[nodiscard]] RegistrationCache& registrations() noexcept { return local_ends_.cache(); }
+
     [[nodiscard]] const local::Space& space() const noexcept { return *opened_.space; }
 
     [[nodiscard]] local::Hazards& hazards() noexcept { return hazards_; }

@@ -20,8 +20,12 @@ LocalEnds::LocalEnds(char* memory,
                      memory::GlobalAddress address,
                      local::Registry& registry,
                      std::unique_ptr<SourceWatch> watch)
-    : memory_(memory), address_(address), registry_(registry), watch_(std::move(watch)) {
-    registered_.reserve(registered_max);
+    : memory_(memory),
+      address_(address),
+      registrations_(registry),
+      watch_(std::move(watch)),
+      registered_(registered_max) {
+    for (std::uint32_t i = registered_max; i != 0; --i) free_numbers_.push_back(block_count + i);
     static_assert(offset_of(block_count) == local_ends_range.bytes({}));
 }
 
@@ -57,104 +61,38 @@ LocalEnds::Loan LocalEnds::take_block(const End& end) noexcept {
     return {block + 1, address_ + offset_of(block), memory_ + offset_of(block)};
 }
 
-std::uint32_t LocalEnds::find(State state) const noexcept {
-    const auto found =
-        std::find_if(registered_.begin(), registered_.end(),
-                     [state](const Registered& each) { return each.state == state; });
-    return found != registered_.end() ? static_cast<std::uint32_t>(found - registered_.begin())
-                                      : none;
+// The number of a registration's loan; 0: all are on loan.
+std::uint32_t LocalEnds::take_number() noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (free_numbers_.empty()) return 0;
+    const std::uint32_t number = free_numbers_.back();
+    free_numbers_.pop_back();
+    return number;
 }
 
-std::uint32_t LocalEnds::find_kept(const End& end) const noexcept {
-    const auto found =
-        std::find_if(registered_.begin(), registered_.end(), [&end](const Registered& each) {
-            return each.state == State::kept && each.end.memory == end.memory &&
-                   each.end.bytes == end.bytes && each.end.is_get == end.is_get;
-        });
-    return found != registered_.end() ? static_cast<std::uint32_t>(found - registered_.begin())
-                                      : none;
-}
-
-std::uint32_t LocalEnds::kept_count() const noexcept {
-    return static_cast<std::uint32_t>(
-        std::count_if(registered_.begin(), registered_.end(), [](const Registered& each) {
-            return each.state == State::kept || each.state == State::revoked;
-        }));
-}
-
-// Ends a registration without a command if more than `kept_most` are kept; a revoked one first.
-// False: there are no more than `kept_most`.
-bool LocalEnds::end_one_kept(std::uint32_t kept_most) {
-    std::uint32_t index = none;
-    local::Key key = 0;
-    {
-        const std::scoped_lock lock(mutex_);
-        if (kept_count() <= kept_most) return false;
-        index = find(State::revoked);
-        if (index == none) index = find(State::kept);
-        registered_[index].state = State::ending;
-        key = registered_[index].key;
-    }
-    (void)registry_.remove(key);  // it is a live key, so this takes no memory
-    put_in_place(index, {});
-    return true;
-}
-
-std::uint32_t LocalEnds::end_kept() {
-    std::uint32_t ended = 0;
-    while (end_one_kept(0)) ++ended;
-    return ended;
-}
-
-// If kept registrations leave no room for a new one, they are ended.
-base::Result<local::Key> LocalEnds::register_end(const End& end) {
-    const os::Rights rights = end.is_get ? os::Rights::read_write : os::Rights::read;
-    auto key = registry_.add(end.memory, end.bytes, 0, rights);
-    if (key.is_ok() || key.failure().code() != base::Code::limit || end_kept() == 0) return key;
-    return registry_.add(end.memory, end.bytes, 0, rights);
-}
-
-// A free place in the list, marked as taken; `none` if all have commands.
-std::uint32_t LocalEnds::take_place() {
-    do {
-        const std::scoped_lock lock(mutex_);
-        if (const std::uint32_t index = find(State::free); index != none) {
-            registered_[index].state = State::ending;
-            return index;
-        }
-        if (registered_.size() < registered_max) {
-            registered_.push_back({{}, 0, State::ending});
-            return static_cast<std::uint32_t>(registered_.size() - 1);
-        }
-    } while (end_one_kept(0));
-    return none;
+// Takes back the number of a loan. Returns the number of its registration's use.
+std::uint32_t LocalEnds::free_number(std::uint32_t number) noexcept {
+    const std::scoped_lock lock(mutex_);
+    free_numbers_.push_back(number);
+    return registered(number).use.number;
 }
 
 base::Result<LocalEnds::Loan> LocalEnds::add_registration(const End& end) {
-    {
-        const std::scoped_lock lock(mutex_);
-        if (const std::uint32_t index = find_kept(end); index != none) {
-            registered_[index].state = State::lent;
-            return loan_of(index, registered_[index].key);
-        }
-    }
-    const std::uint32_t index = take_place();
-    if (index == none) return Loan{};
+    const std::uint32_t number = take_number();
+    if (number == 0) return Loan{};
     try {
-        (void)end_one_kept(kept_max);
-        auto key = register_end(end);
-        put_in_place(index, key.is_ok() ? Registered{end, key.value(), State::lent} : Registered{});
-        if (!key.is_ok()) return std::move(key).failure();
-        return loan_of(index, key.value());
+        auto use = registrations_.begin({end.memory, end.bytes, end.is_get});
+        if (!use.is_ok()) {
+            (void)free_number(number);
+            return std::move(use).failure();
+        }
+        const std::scoped_lock lock(mutex_);
+        registered(number) = {end, use.value()};
+        return Loan{number, use.value().address, nullptr};
     } catch (...) {  // there was no memory, and there is no registration
-        put_in_place(index, {});
+        (void)free_number(number);
         throw;
     }
-}
-
-void LocalEnds::put_in_place(std::uint32_t index, const Registered& registered) {
-    const std::scoped_lock lock(mutex_);
-    registered_[index] = registered;
 }
 
 const char* LocalEnds::memory_at(std::uint32_t number, memory::GlobalAddress address) {
@@ -162,14 +100,13 @@ const char* LocalEnds::memory_at(std::uint32_t number, memory::GlobalAddress add
         return ends_[number - 1].memory + (address - address_ - offset_of(number - 1));
     const std::scoped_lock lock(mutex_);
     const Registered& its = registered(number);
-    return its.end.memory + (address - its.key);
+    return its.end.memory + (address - its.use.address);
 }
 
 void LocalEnds::give_back(std::uint32_t number) noexcept {
     if (number == 0) return;
     if (is_block(number)) return free_block(number - 1);
-    const std::scoped_lock lock(mutex_);
-    registered(number).state = State::kept;
+    registrations_.keep(free_number(number));
 }
 
 void LocalEnds::on_end(const memory::Command& command, bool is_ok) noexcept {
@@ -184,9 +121,7 @@ void LocalEnds::on_end(const memory::Command& command, bool is_ok) noexcept {
         return free_block(number - 1);
     }
     if (is_ok) return give_back(number);
-    const std::scoped_lock lock(mutex_);
-    registered(number).state = State::revoked;
-    registry_.revoke(registered(number).key);
+    registrations_.revoke(free_number(number));
 }
 
 }  // namespace acp::gma

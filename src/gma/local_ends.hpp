@@ -5,9 +5,8 @@
 //   a block         library memory of this process that every process of the job can address
 //                   (node/claims.hpp), through which the bytes pass (a bounce buffer): up to
 //                   block_bytes_max bytes
-//   a registration  of the caller's own memory, for longer ones, and while no block is free. After
-//                   the command it is kept for the next one with the same memory; a few are kept,
-//                   and the others are ended.
+//   a registration  of the caller's own memory, for longer ones, and while no block is free
+//                   (registration_cache.hpp)
 // A loan has a number, which its command carries (Command::loan), so that the thread that ends the
 // command returns it.
 // After a failure a registration is revoked before the command has ended, and a block is not given
@@ -26,8 +25,8 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "gma/registration_cache.hpp"
 #include "gma/source_watch.hpp"
-#include "local/registry.hpp"
 #include "memory/command.hpp"
 #include "node/segment.hpp"
 
@@ -45,7 +44,6 @@ public:
     static constexpr std::uint64_t block_bytes_max = 4096;
     static constexpr std::uint32_t block_count = small_count + large_count;
     static constexpr std::uint32_t registered_max = memory::Command::loans_max - block_count;
-    static constexpr std::uint32_t kept_max = 8;  // registrations without a command
 
     // The caller's end of a copy.
     struct End {
@@ -95,23 +93,19 @@ public:
 
     [[nodiscard]] SourceWatch* watch() noexcept { return watch_.get(); }
 
+    // The registrations that are on loan or kept, for other users of registrations too.
+    [[nodiscard]] RegistrationCache& cache() noexcept { return registrations_; }
+
     // Takes back a loan that no command will use: the command never ran, or got no number.
     void give_back(std::uint32_t number) noexcept;
 
     // A command with a loan ends; it is outstanding still. Under the lock of Commands.
     void on_end(const memory::Command& command, bool is_ok) noexcept;
 
-    // Ends the registrations that have no command, to make room. How many there were. Blocks as
-    // add_registration().
-    std::uint32_t end_kept();
-
 private:
-    enum class State : std::uint8_t { free, lent, kept, revoked, ending };
-
     struct Registered {
         End end;
-        local::Key key = 0;
-        State state = State::free;
+        RegistrationCache::Use use;
     };
 
     [[nodiscard]] static constexpr std::uint64_t offset_of(std::uint32_t block) noexcept {
@@ -124,30 +118,22 @@ private:
         return registered_[number - block_count - 1];
     }
 
-    [[nodiscard]] static Loan loan_of(std::uint32_t index, local::Key key) noexcept {
-        return {index + block_count + 1, key, nullptr};
-    }
-
     [[nodiscard]] static std::uint32_t take_bit(std::atomic<std::uint64_t>& free) noexcept;
     void free_block(std::uint32_t block) noexcept;
-    [[nodiscard]] std::uint32_t find(State state) const noexcept;
-    [[nodiscard]] std::uint32_t find_kept(const End& end) const noexcept;
-    [[nodiscard]] std::uint32_t kept_count() const noexcept;
-    bool end_one_kept(std::uint32_t kept_most);
-    [[nodiscard]] std::uint32_t take_place();
-    void put_in_place(std::uint32_t index, const Registered& registered);
-    base::Result<local::Key> register_end(const End& end);
+    [[nodiscard]] std::uint32_t take_number() noexcept;
+    [[nodiscard]] std::uint32_t free_number(std::uint32_t number) noexcept;
 
     char* memory_;
     memory::GlobalAddress address_;
-    local::Registry& registry_;
+    RegistrationCache registrations_;
     std::unique_ptr<SourceWatch> watch_;
     std::atomic<std::uint64_t> free_small_{~0ULL};
     std::atomic<std::uint64_t> free_large_{(1ULL << large_count) - 1};
     std::array<End, block_count>
         ends_;          // the ends of blocks on loan; written by the borrowing thread
-    std::mutex mutex_;  // guards registered_; not held over a call that blocks
-    std::vector<Registered> registered_;  // has room for registered_max; grows when none is free
+    std::mutex mutex_;  // guards the members below
+    std::vector<Registered> registered_;       // registered_max, by number
+    std::vector<std::uint32_t> free_numbers_;  // of registrations; has room for registered_max
 };
 
 static_assert(LocalEnds::small_count == 64, "a bit for each small block");

@@ -307,8 +307,8 @@ bool ChannelEnd::fail_all() noexcept {
     if (queue_.is_empty() || (work_ != nullptr && !work_->is_idle())) return false;
     if (work_ != nullptr) work_->settle();
     while (!queue_.is_empty()) {
-        const std::uint64_t key = queue_.front().key;
-        if (key != 0) (void)tools_->gma.registry().remove(key);
+        const std::uint32_t lent = queue_.front().lent.number;
+        if (lent != 0) tools_->gma.registrations().end(lent);
         // The partner of an abandoned end may be alive, so its fate is not the reason.
         queue_.end_front({Status::worded(Code::peer,
                                          [this] {

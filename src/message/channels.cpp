@@ -166,7 +166,8 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
     request->kind = kind;
     request->buffer = buffer;
     request->bytes = bytes;
-    request->length = request->moved = request->offer = request->key = 0;
+    request->length = request->moved = request->offer = 0;
+    request->lent = {};
     try {
         end.queue().add(*request);
     } catch (const std::bad_alloc&) {

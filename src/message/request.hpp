@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/status.hpp"
+#include "gma/registration_cache.hpp"
 #include "message/slots.hpp"
 
 namespace acp::message {
@@ -53,7 +54,8 @@ struct ChannelRequest {
     std::uint64_t length = 0;  // length of the message, once its first record was sent or received
     std::uint64_t moved = 0;   // bytes of the message moved so far, to or from the ring
     std::uint64_t offer = 0;   // send: the number of its offer or loan, from 1; 0: none
-    std::uint64_t key = 0;     // send: the registration of an offered buffer; 0: none
+    // send: the registration of an offered buffer; its number is 0 if there is none
+    gma::RegistrationCache::Use lent;
     RequestEnd result;
 };
 

@@ -155,16 +155,16 @@ private:
 
     // impossible: the buffer cannot be registered, so the message is sent in pieces.
     Offering offer(ChannelRequest& request) noexcept {
-        if (request.key == 0) {
+        if (request.lent.number == 0) {
             try {
-                auto key = gma_.register_memory(request.buffer, request.bytes, 0);
-                if (!key.is_ok()) return Offering::impossible;
-                request.key = key.value();
+                auto lent = gma_.registrations().begin({request.buffer, request.bytes, false});
+                if (!lent.is_ok()) return Offering::impossible;
+                request.lent = lent.value();
             } catch (const std::exception&) {  // no memory, or no thread
                 return Offering::impossible;
             }
         }
-        const FetchOffer offer{request.key, request.bytes};
+        const FetchOffer offer{request.lent.address, request.bytes};
         if (!put(&offer, sizeof offer, RecordTag::offer)) return Offering::ring_full;
         request.offer = ++offered_;
         return Offering::done;
@@ -208,7 +208,7 @@ private:
         // acquire: the receiver no longer reads the buffer; partners: operations::PutSignal,
         // Receiving::end_loan
         if (request.offer > taken_.load(std::memory_order_acquire)) return false;
-        if (request.key != 0) (void)gma_.registry().remove(request.key);
+        if (request.lent.number != 0) gma_.registrations().keep(request.lent.number);
         return true;
     }
 
@@ -216,7 +216,8 @@ private:
     // this end's buffers.
     void fail_all(RequestQueue& queue) noexcept {
         while (!queue.is_empty() && queue.front().kind != RequestKind::free) {
-            if (queue.front().key != 0) (void)gma_.registry().remove(queue.front().key);
+            if (queue.front().lent.number != 0)
+                gma_.registrations().keep(queue.front().lent.number);
             queue.end_front(
                 {base::Status::worded(
                      base::Code::system,

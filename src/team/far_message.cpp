@@ -26,7 +26,8 @@ void FarMessage::request(ChannelRequest& request, void* buffer, std::uint64_t by
     request.kind = kind_;
     request.buffer = static_cast<char*>(buffer);
     request.bytes = bytes;
-    request.length = request.moved = request.offer = request.key = 0;
+    request.length = request.moved = request.offer = 0;
+    request.lent = {};
     request.result = {};
     end_->queue().add(request);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that stands for the caller's pointers: a block serves one command at a time, and a get's
-// bytes are copied out of it at completion; registrations are kept for the same memory, ended when
-// others need the room, and revoked by a failure.
+// bytes are copied out of it at completion; a registration is kept after its command, and revoked by
+// a failure.
 #include "gma/local_ends.hpp"
 
 #include <algorithm>
@@ -130,16 +130,7 @@ TEST_F(LocalEndsTest, registers_memory_once_for_commands_one_after_the_other) {
     EXPECT_NE(lend_registration(end_of(100'000, true)).address, one.address) << "to be written";
 }
 
-TEST_F(LocalEndsTest, keeps_a_few_registrations_and_ends_the_others) {
-    for (std::uint64_t i = 0; i < 50; ++i) end(lend_registration(end_of(5000, false, i)));
-    EXPECT_LE(owner_.registry->live(), LocalEnds::kept_max + 1);
-    EXPECT_GE(owner_.registry->live(), LocalEnds::kept_max);
-    EXPECT_GT(ends_.end_kept(), 0U);
-    EXPECT_EQ(owner_.registry->live(), 0U);
-    EXPECT_EQ(ends_.end_kept(), 0U);
-}
-
-TEST_F(LocalEndsTest, keeps_registrations_up_to_its_limit) {
+TEST_F(LocalEndsTest, lends_registrations_up_to_its_limit) {
     std::vector<Loan> loans;
     for (std::uint64_t i = 0; i < LocalEnds::registered_max; ++i) {
         loans.push_back(lend_registration(end_of(5000, false, i)));
@@ -159,27 +150,15 @@ TEST_F(LocalEndsTest, revokes_a_registration_whose_command_failed) {
     const Loan again = lend_registration(end_of(100'000, true));
     EXPECT_NE(again.address, loan.address);
     end(again);
-    ends_.end_kept();
+    (void)ends_.cache().end_kept();
     EXPECT_EQ(owner_.registry->live(), 0U);
 }
 
-TEST_F(LocalEndsTest, makes_room_for_itself_where_the_address_layout_is_full) {
-    for (std::uint64_t i = 0; i < LocalEnds::kept_max; ++i) {
-        end(lend_registration(end_of(5000, false, i)));
-    }
-    std::vector<local::Key> keys;
-    for (auto key = owner_.registry->add(memory_.data(), 64, 0); key.is_ok();
-         key = owner_.registry->add(memory_.data(), 64, 0)) {
-        keys.push_back(key.value());
-    }
-    const Loan loan = lend_registration(end_of(7000));
-    EXPECT_NE(loan.number, 0U);
-    EXPECT_EQ(owner_.find(loan.address, 7000), Code::ok);
-    while (ends_.end_kept() != 0) continue;
-    while (owner_.registry->add(memory_.data(), 64, 0).is_ok()) continue;
-    const auto none = ends_.add_registration(end_of(8000));
-    ASSERT_FALSE(none.is_ok());
-    EXPECT_EQ(none.failure().code(), Code::limit);
+TEST_F(LocalEndsTest, knows_the_memory_of_a_part_of_a_kept_registration) {
+    end(lend_registration(end_of(100'000)));
+    const Loan part = lend_registration(end_of(50'000, false, 300));
+    EXPECT_EQ(ends_.memory_at(part.number, part.address + 5), memory_.data() + 305);
+    EXPECT_EQ(owner_.registry->live(), 1U);
 }
 
 TEST_F(LocalEndsTest, refuses_bad_memory_with_a_reason_and_registers_nothing) {
