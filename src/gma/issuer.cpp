@@ -283,7 +283,8 @@ Handle Issuer::queue(Queued queued, Route route) {
     Progress& progress = parts_.progress;
     const bool has_message = parts_.mailbox.has_work() || parts_.remote.has_work();
     if (has_message && progress.manner().may_program_poll) {
-        if (progress.poll(Caller::passer_by)) {  // the message leaves now
+        if (progress.poll(Caller::passer_by) !=
+            Progress::Polled::nothing) {  // the message leaves now
             progress.tell_waiters(Caller::passer_by);
         }
     }

@@ -2,6 +2,7 @@
 // One round of work of a thread.
 #include "gma/progress.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -40,17 +41,20 @@ Progress::Progress(node::Member& member,
 
 bool Progress::work(Caller caller) {
     if (caller == Caller::waiter) attendance_.note_look();
-    bool has_done = note_deaths();
+    bool is_told = note_deaths();
     if (caller == Caller::service || manner_.may_program_run) {
-        has_done = run_jobs(caller) || has_done;
+        is_told = run_jobs(caller) || is_told;
     }
-    if (caller == Caller::service || manner_.may_program_poll) {
-        has_done = poll(caller) || has_done;
-    }
-    has_done = layers_.poll() || has_done;
+    Polled polled = Polled::nothing;
+    if (caller == Caller::service || manner_.may_program_poll) polled = poll(caller);
+    is_told = layers_.poll() || is_told;
     if (caller == Caller::passer_by) leave_rest();
+    const bool has_done = is_told || polled != Polled::nothing;
     if (has_done) {
-        tell_waiters(caller);
+        // The service thread polls again. A thread that sleeps for bytes that were placed is rung
+        // by the operation that places them, and would be woken here for each part of them.
+        const bool is_waited_for = caller != Caller::service || !manner_.is_link_polled_here;
+        if (is_told || polled == Polled::told || is_waited_for) tell_waiters(caller);
         if (manner_.is_link_polled_here) {
             // The other side may answer soon: a thread that polls for that polls longer before it sleeps.
             (caller == Caller::service ? service_waiter_ : member_.waiter()).note_progress();
@@ -98,27 +102,26 @@ void Progress::give(std::uint64_t number, Route route) {
     }
 }
 
-bool Progress::poll(Caller caller) {
-    if (!mailbox_.has_work() && !mailbox_.has_mail() && !remote_.has_news()) {
-        return false;
-    }
+Progress::Polled Progress::poll(Caller caller) {
+    if (!mailbox_.has_work() && !mailbox_.has_mail() && !remote_.has_news()) return Polled::nothing;
     DriverRole<>::Hold hold(driver_);
-    if (!hold) {
-        return false;
-    }
+    if (!hold) return Polled::nothing;
     const os::CancellationHold cancellation;
-    std::uint32_t done = poll_mailbox();
-    done += poll_remote(caller);
+    Polled polled = poll_mailbox();
+    polled = std::max(polled, poll_remote(caller));
     // With the role: it has one writer at a time.
-    if (caller != Caller::service) service_sleep_.note_poll(done != 0);
+    if (caller != Caller::service) service_sleep_.note_poll(polled != Polled::nothing);
     const bool is_wanted = hold.give();
     if (is_wanted && caller == Caller::passer_by) {
         wake_worker();  // a thread that wanted to poll may be asleep, and this thread will not poll again
     }
-    return is_wanted || done != 0;
+    if (!is_wanted) return polled;
+    // The service thread polls the link again, as the other thread wanted to.
+    const bool is_link_polled = caller == Caller::service && manner_.is_link_polled_here;
+    return is_link_polled ? std::max(polled, Polled::moved) : Polled::told;
 }
 
-std::uint32_t Progress::poll_mailbox() {
+Progress::Polled Progress::poll_mailbox() {
     std::uint32_t done = 0;
     // relaxed: append() sets it under the lock, and its caller then polls or wakes a thread: that poll finds commands missed here
     if (mailbox_.has_work()) {
@@ -132,25 +135,23 @@ std::uint32_t Progress::poll_mailbox() {
         done += mailbox_.end_commands();
         give_out_ready();
     }
-    return done;
+    return done != 0 ? Polled::told : Polled::nothing;
 }
 
-std::uint32_t Progress::poll_remote(Caller caller) {
-    if (!remote_.has_link()) {
-        return 0;
-    }
-    std::uint32_t done = remote_.has_collected() ? hand_to_remote() : 0;
-    if (!remote_.poll(caller == Caller::waiter)) {
-        return done;
-    }
-    ++done;
+Progress::Polled Progress::poll_remote(Caller caller) {
+    if (!remote_.has_link()) return Polled::nothing;
+    // Commands may end as they are handed over.
+    Polled polled =
+        remote_.has_collected() && hand_to_remote() != 0 ? Polled::told : Polled::nothing;
+    if (!remote_.poll(caller == Caller::waiter)) return polled;
+    polled = std::max(polled, Polled::moved);
     if (remote_.has_ends()) {
         const std::scoped_lock lock(commands_.mutex);
-        done += remote_.end_commands();
+        if (remote_.end_commands() != 0) polled = Polled::told;
         give_out_ready();
         update_service_wish();
     }
-    return done + hand_to_remote();  // there may be room now
+    return hand_to_remote() != 0 ? Polled::told : polled;  // there may be room now
 }
 
 std::uint32_t Progress::hand_to_remote() {
@@ -182,14 +183,13 @@ void Progress::send_collected(bool is_ahead) {
         return;
     }
     // If none was in flight no answer can have arrived: then the sockets need not be read.
-    const std::uint32_t done = is_for_all ? poll_remote(Caller::passer_by) : hand_to_remote();
+    const bool has_done =
+        is_for_all ? poll_remote(Caller::passer_by) != Polled::nothing : hand_to_remote() != 0;
     service_sleep_.note_poll(true);  // commands were submitted, so the link may be due earlier
     const bool is_wanted = hold.give();
     if (is_wanted) wake_worker();  // see poll()
     leave_rest();
-    if (is_wanted || done != 0) {
-        tell_waiters(Caller::passer_by);
-    }
+    if (is_wanted || has_done) tell_waiters(Caller::passer_by);
 }
 
 void Progress::end_of_layer(std::span<LayerEnd> ends) noexcept {
@@ -209,11 +209,10 @@ void Progress::update_service_wish() {
 }
 
 bool Progress::help() {
-    const bool has_moved = poll(Caller::passer_by) | layers_.poll();
+    const bool is_polled = poll(Caller::passer_by) != Polled::nothing;
+    const bool has_moved = layers_.poll() || is_polled;
     leave_rest();
-    if (has_moved) {
-        tell_waiters(Caller::passer_by);
-    }
+    if (has_moved) tell_waiters(Caller::passer_by);
     return has_moved;
 }
 

@@ -86,19 +86,27 @@ public:
         return give_out_ready();
     }
 
+    // The result of a poll.
+    enum class Polled : std::uint8_t {
+        nothing,
+        moved,  // bytes were sent or placed; no command has ended
+        // a command has ended, the mailbox has moved, or another thread asked for the role: the
+        // caller calls tell_waiters()
+        told,
+    };
+
     // Takes the driver's role, and polls the mailbox and the link once. Does nothing if there is
-    // nothing to do, or if another thread has the role. True when something was done, or when
-    // another thread asked for the role during the call: the caller then calls tell_waiters().
-    // The answers of a waiter's poll to other nodes may wait for the poll after it, or for
-    // send_answers().
-    bool poll(Caller caller);
+    // nothing to do, or if another thread has the role. The answers of a waiter's poll to other
+    // nodes may wait for the poll after it, or for send_answers().
+    Polled poll(Caller caller);
 
     // A thread that has waited is about to return to the program: sends the answers that its last
     // poll left unsent, unless the program is expected back at once, whose next commands then travel
     // with them. If it does not come back the service thread sends them after its nap.
     void send_answers() {
         const bool is_needed = remote_.is_due() && service_sleep_.presence().is_service_needed();
-        if (is_needed && poll(Caller::passer_by)) tell_waiters(Caller::passer_by);
+        if (is_needed && poll(Caller::passer_by) != Polled::nothing)
+            tell_waiters(Caller::passer_by);
     }
 
     // Calls run_some() if there are jobs; for a passer-by only if the next one is short. True when
@@ -135,7 +143,7 @@ public:
     void end_of_layer(std::span<LayerEnd> ends) noexcept;
 
     // Polls once on behalf of a thread that waits in a barrier, and wakes the threads that wait.
-    // Returns what poll() does.
+    // True when something was done.
     bool help();
 
     // Three functions ask whether work is left; they differ in what counts. A process that sends
@@ -182,9 +190,9 @@ public:
 private:
     bool note_deaths();
     bool give_out_ready();
-    std::uint32_t poll_mailbox();              // driver_ held
-    std::uint32_t poll_remote(Caller caller);  // driver_ held
-    std::uint32_t hand_to_remote();            // driver_ held
+    Polled poll_mailbox();              // driver_ held
+    Polled poll_remote(Caller caller);  // driver_ held
+    std::uint32_t hand_to_remote();     // driver_ held
     [[nodiscard]] bool can_mailbox_go_on();
 
     node::Member& member_;

@@ -81,9 +81,12 @@ public:
               bool is_polled_now);
 
     // Where the gateway is in this process: whether other threads have polled it since the last
-    // sleep began, or one is inside a poll now, which takes long when it sends much.
+    // sleep began, or one is inside a poll now, which takes long when it sends much; and one is
+    // still in the library, or is expected back. (One that sleeps there is not woken for a part of
+    // the work.)
     [[nodiscard]] bool is_stood_in_for(bool is_polled_now) const noexcept {
-        return is_polled_now || polls_seen_ != polls_.load(std::memory_order_relaxed);
+        return (is_polled_now || polls_seen_ != polls_.load(std::memory_order_relaxed)) &&
+               presence_.is_anybody_there();
     }
 
     // After another thread, which holds the driver's role, has polled the gateway: ends the service
