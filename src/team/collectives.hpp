@@ -32,10 +32,11 @@ inline constexpr std::uint64_t board_short_bytes = 4096;
 inline constexpr std::uint32_t flat_nodes_max = 8;
 
 // How many bytes of each member are broadcast or combined before the next segment begins.
-//   nodes  how many nodes' parts a member keeps at once
-[[nodiscard]] constexpr std::uint64_t segment_bytes(std::uint32_t nodes) noexcept {
+//   nodes      how many nodes' parts a member keeps at once
+//   bytes_max  longer segments gain nothing
+[[nodiscard]] constexpr std::uint64_t segment_bytes(std::uint32_t nodes,
+                                                    std::uint64_t bytes_max = 512 << 10) noexcept {
     constexpr std::uint64_t all_bytes = 4 << 20;
-    constexpr std::uint64_t bytes_max = 512 << 10;
     const std::uint64_t bytes = all_bytes / nodes;
     return bytes > bytes_max ? bytes_max : bytes < board_chunk_bytes ? board_chunk_bytes : bytes;
 }

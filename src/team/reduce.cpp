@@ -3,7 +3,8 @@
 // member that needs the result combines all of them. Long ones are cut into chunks: each member
 // combines one part of what all have published, and publishes the result, while the next chunk is
 // published already. Between nodes one member of each node, the root or the leader, combines the
-// nodes' results in the order of the nodes: all of them if the nodes are few, else in pairs.
+// nodes' results in the order of the nodes: all of them if the nodes are few, else in pairs. In
+// a long all-reduction between few nodes each node combines one range of elements for all nodes.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -236,39 +237,93 @@ public:
             if (node != members_.own_node() && !begin_receive(messages[node], node)) return false;
         }
         if (!team_.settle(messages)) return false;
-        combine();
+        combine({0, what_.count});
         return true;
     }
 
-    // All send to all, and each combines.
+    // Short parts: all send to all, and each combines. Long ones: each node gets one range of all
+    // parts, combines it, and sends the result to all.
     bool all_reduce() {
-        const std::uint32_t nodes = members_.nodes();
-        std::vector<FarMessage> messages(std::size_t{2} * nodes);
-        for (std::uint32_t step = 1; step < nodes; ++step) {
-            const std::uint32_t to = (members_.own_node() + step) % nodes;
-            const std::size_t place = std::size_t{2} * to;
-            if (!begin_receive(messages[place], to) ||
-                !team_.begin_send(messages[place + 1], members_.leader(to), values(),
-                                  bytes_of(what_)))
-                return false;
-        }
-        if (!team_.settle(messages)) return false;
-        combine();
-        return true;
+        const Range all{0, what_.count};
+        const bool is_split = members_.nodes() > 2 && bytes_of(what_) >= split_bytes_min;
+        const Range own = is_split ? range_of(members_.own_node()) : all;
+        const auto given = [&](std::uint32_t to) { return is_split ? range_of(to) : all; };
+        const auto sent = [&](std::uint32_t to) { return Piece{values(), given(to)}; };
+        const auto received = [&](std::uint32_t from) { return Piece{part(from), own}; };
+        if (!exchange(sent, received)) return false;
+        combine(own);
+        if (!is_split) return true;
+        return exchange(
+            [&](std::uint32_t) {
+                return Piece{what_.receive, own};
+            },
+            [&](std::uint32_t from) {
+                return Piece{what_.receive, range_of(from)};
+            });
     }
 
 private:
+    // Below this the second round of messages costs more than the bytes that it saves.
+    static constexpr std::uint64_t split_bytes_min = 64 << 10;
+
+    // A range of elements.
+    struct Range {
+        std::uint64_t begin = 0;
+        std::uint64_t count = 0;
+    };
+
+    // A range of the elements that begin at an address.
+    struct Piece {
+        char* elements = nullptr;
+        Range range;
+    };
+
     [[nodiscard]] char* part(std::uint32_t node) const noexcept { return parts_ + node * room_; }
+
+    // The elements that a node combines for all.
+    [[nodiscard]] Range range_of(std::uint32_t node) const noexcept {
+        const std::uint64_t each = what_.count / members_.nodes();
+        const bool is_last = node + 1 == members_.nodes();
+        return {node * each, is_last ? what_.count - node * each : each};
+    }
+
+    [[nodiscard]] std::uint64_t bytes(std::uint64_t elements) const noexcept {
+        return elements * what_.combiner->element_bytes();
+    }
+
+    // Sends a piece to each other leader and receives one from each; all are in flight at once.
+    //   sent(to), received(from)  the pieces
+    template <typename Sent, typename Received>
+    bool exchange(const Sent& sent, const Received& received) {
+        const std::uint32_t nodes = members_.nodes();
+        std::vector<FarMessage> messages(std::size_t{2} * nodes);
+        for (std::uint32_t step = 1; step < nodes; ++step) {
+            const std::uint32_t other = (members_.own_node() + step) % nodes;
+            const Piece from = received(other);
+            const Piece to = sent(other);
+            FarMessage* const both = &messages[std::size_t{2} * other];
+            if (!team_.begin_receive(both[0], members_.leader(other),
+                                     from.elements + bytes(from.range.begin),
+                                     bytes(from.range.count)) ||
+                !team_.begin_send(both[1], members_.leader(other),
+                                  to.elements + bytes(to.range.begin), bytes(to.range.count)))
+                return false;
+        }
+        return team_.settle(messages);
+    }
 
     bool begin_receive(FarMessage& message, std::uint32_t node) noexcept {
         return team_.begin_receive(message, members_.leader(node), part(node), bytes_of(what_));
     }
 
-    void combine() const {
+    // Combines a range of all parts, in the order of the nodes.
+    void combine(const Range& range) const {
         const Combiner& combiner = *what_.combiner;
-        combiner.combine(what_.receive, part(0), part(1), what_.count);
+        const std::uint64_t begin = bytes(range.begin);
+        char* const result = what_.receive + begin;
+        combiner.combine(result, part(0) + begin, part(1) + begin, range.count);
         for (std::uint32_t node = 2; node < members_.nodes(); ++node)
-            combiner.combine(what_.receive, what_.receive, part(node), what_.count);
+            combiner.combine(result, result, part(node) + begin, range.count);
     }
 
     Team& team_;
@@ -367,8 +422,10 @@ bool is_flat(const Team& team) noexcept {
 
 // How many elements are combined before the next segment begins.
 std::uint64_t segment_count(const Team& team, const Combiner& combiner) noexcept {
-    const std::uint32_t parts = is_flat(team) ? team.members().nodes() : 2;
-    const std::uint64_t count = segment_bytes(parts) / combiner.element_bytes();
+    // A few nodes exchange a segment in two rounds of messages, each of a part of it.
+    const std::uint64_t bytes =
+        is_flat(team) ? segment_bytes(team.members().nodes(), 1 << 20) : segment_bytes(2);
+    const std::uint64_t count = bytes / combiner.element_bytes();
     return count == 0 ? 1 : count;
 }
 
