@@ -44,14 +44,19 @@ static inline void acp_veo_free_context(struct veo_thr_ctxt* context) {
 static inline int acp_veo_end_process(struct veo_proc_handle* process) {
     struct acp_veo_block block;
     const int code = acp_destroy_process(process->process);
-    while (acp_veo_remove_block(process, 0, &block)) (void)acp_free(block.memory);
+    const int is_ended = code >= 0 || code == ACP_NONE;
+    const int result = is_ended ? 0 : acp_veo_fail();
+    /* After acp_reset the addresses of blocks are those of other memory. */
+    while (acp_veo_remove_block(process, 0, &block)) {
+        if (is_ended) (void)acp_free(block.memory);
+    }
     for (int i = 0; i < ACP_VEO_CONTEXTS_MAX; ++i) acp_veo_free_context(process->contexts[i]);
     pthread_mutex_destroy(&process->lock);
     pthread_mutex_lock(&acp_veo_state.lock);
     if (process->identifier >= 0) acp_veo_state.processes[process->identifier] = NULL;
     pthread_mutex_unlock(&acp_veo_state.lock);
     free(process);
-    return code >= 0 || code == ACP_NONE ? 0 : acp_veo_fail();
+    return result;
 }
 
 /* Gives a process the lowest free identifier: 0, or -1. */

@@ -90,6 +90,8 @@ static inline int acp_veo_alloc(struct veo_proc_handle* process, uint64_t size, 
 
 static inline int acp_veo_free(struct veo_proc_handle* process, uint64_t address) {
     struct acp_veo_block block;
+    /* ACP_NONE, of a process that has ended, is no failure; -1 is: acp_reset has ended its blocks too. */
+    if (acp_query_process(process->process) == -1) return acp_veo_fail();
     if (address == 0 || !acp_veo_remove_block(process, address, &block))
         return acp_veo_refuse(EINVAL);
     return acp_free(block.memory) == 0 ? 0 : acp_veo_fail();

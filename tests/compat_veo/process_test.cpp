@@ -157,6 +157,23 @@ TEST_F(CompatVeo, opens_a_context_with_attributes) {
     EXPECT_EQ(veo_free_thr_ctxt_attr(nullptr), -1);
 }
 
+TEST_F(CompatVeo, has_stale_processes_after_a_reset_and_frees_no_memory_of_the_next_epoch) {
+    void* memory = nullptr;
+    ASSERT_EQ(veo_alloc_hmem(process_, &memory, 64), 0);
+    ASSERT_EQ(acp_reset(acp_rank()), 0) << acp_error_message();
+    const acp_ga_t next = acp_malloc(64, acp_rank());
+    errno = 0;
+    EXPECT_EQ(veo_free_hmem(memory), -1);
+    EXPECT_EQ(errno, ESRCH);
+    EXPECT_EQ(veo_context_open(process_), nullptr);
+    EXPECT_EQ(veo_call_wait_result(context_, veo_call_async(context_, 16, args_), nullptr),
+              VEO_COMMAND_ERROR);
+    EXPECT_EQ(veo_proc_destroy(process_), -1);
+    process_ = veo_proc_create(0);
+    EXPECT_NE(process_, nullptr) << acp_error_message();
+    EXPECT_EQ(acp_free(next), 0) << acp_error_message();
+}
+
 TEST_F(CompatVeo, names_its_version) {
     EXPECT_EQ(veo_api_version(), VEO_API_VERSION);
     EXPECT_STREQ(veo_version_string(), acp_version());
