@@ -283,7 +283,7 @@ TEST_F(Worker, reports_programs_that_are_no_worker) {
 TEST_F(Worker, kills_a_program_that_serves_no_calls_in_time) {
     const std::string path =
         std::string(ACP_TEST_DEVICE_FUNCTIONS) + "." + std::to_string(getpid()) + ".sh";
-    std::ofstream(path) << "#!/bin/sh\nexec sleep 1000\n";
+    std::ofstream(path) << "#!/bin/sh\nexec sleep 100\n";
     ASSERT_EQ(chmod(path.c_str(), 0700), 0);
     StartPlan plan{path};
     plan.serving_within_ns = 50'000'000;

@@ -87,7 +87,7 @@ void run_program() {
 
 // Replaces the process by a program that runs on.
 void run_for_long() {
-    execl("/bin/sleep", "sleep", "1000", nullptr);
+    execl("/bin/sleep", "sleep", "100", nullptr);
 }
 
 void kill_process(int signal) {
