@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <acp/access.h>
 #include <acp/error.h>
 #include <acp/export.h>
 #include <acp/memory.h>
@@ -123,7 +124,35 @@ ACP_API int acp_set_result_args(acp_args_t args, int kind);
  * Errors: ACP_ERR_LIMIT (the results of 65536 calls were not taken). */
 ACP_API int64_t acp_begin_call(acp_context_t context, uint64_t function, acp_args_t args);
 
-/* How a call has ended. */
+/* Issues a call of a function as a command, like acp_copy; returns its handle. The call begins when
+ * the commands have ended that `order` names, and the handle ends when the function has returned.
+ * Calls that may begin at the same time begin in the order in which they were issued. The call of any
+ * later command may name the handle as its order, and acp_wait, acp_complete and acp_inquire take it.
+ * Does not wait for the ring of the context, whose 64 places the calls share that have begun.
+ *   args    copied. The contents of IN and INOUT buffers are read when the call begins. Buffers are
+ *           the program's again when the handle has ended
+ *   result  what the function returned, written before the handle ends; may be NULL. Unchanged if
+ *           the call fails
+ *   order   as for acp_copy
+ * A bad argument gives a handle that has failed. Errors of the handle: ACP_ERR_STALE,
+ * ACP_ERR_ARGUMENT, ACP_ERR_MEMORY, ACP_ERR_LIMIT, ACP_ERR_UNSUPPORTED (result lies in shared pages, in
+ * a job of several nodes), ACP_ERR_ORDER (a command of its order has failed; it did not run),
+ * ACP_ERR_CANCELLED, ACP_ERR_EXCEPTION (a fault or exception has ended the function: the message names
+ * the signal and the function; the process lives on), ACP_ERR_PEER (the process has ended; the
+ * function may have run in part). acp_reset and acp_finalize wait for the calls, as for all
+ * commands. */
+ACP_API acp_handle_t acp_call(acp_context_t context,
+                              uint64_t function,
+                              acp_args_t args,
+                              uint64_t* result,
+                              acp_handle_t order);
+
+/* Cancels a call of acp_call. Returns 0 if its function will not run; the handle then fails with
+ * ACP_ERR_CANCELLED in the call's turn. Returns 1 if the function has begun, or if the handle has
+ * ended or is not that of a call. */
+ACP_API int acp_cancel(acp_handle_t call);
+
+/* How a call of acp_begin_call has ended. */
 enum {
     ACP_CALL_RETURNED = 0,  /* *result: what the function returned */
     ACP_CALL_CANCELLED = 1, /* it did not run */

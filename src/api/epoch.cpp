@@ -184,6 +184,8 @@ base::Status open_epoch(Library& instance) {
         std::make_unique<execution::Plans>(*instance.gma, *instance.allocator, *instance.teams,
                                            instance.config.rails, instance.plan_handles_made);
     instance.devices = std::make_unique<offload::DeviceTable>(instance.device_numbers_given);
+    instance.device_calls = std::make_unique<offload::DeviceCalls>(
+        *instance.gma, *instance.member, gma::by_rank(instance.member->rank()));
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }
@@ -195,6 +197,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
     if (instance.devices != nullptr)
         instance.device_numbers_given = instance.devices->numbers_given();
+    instance.device_calls.reset();
     instance.devices.reset();  // ends the device processes, which write into memory of ranks
     end_shared_range();
     instance.shared_pages.reset();

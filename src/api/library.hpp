@@ -33,6 +33,7 @@
 #include "message/segbufs.hpp"
 #include "node/barrier.hpp"
 #include "node/member.hpp"
+#include "offload/device_calls.hpp"
 #include "offload/device_table.hpp"
 #include "os/process.hpp"
 #include "team/meeting_mark.hpp"
@@ -78,6 +79,7 @@ struct Library {
     std::unique_ptr<execution::Plans> plans;
     std::uint64_t device_numbers_given = 0;  // total of the earlier epochs
     std::unique_ptr<offload::DeviceTable> devices;
+    std::unique_ptr<offload::DeviceCalls> device_calls;
     execution::Plans::HandlesMade plan_handles_made;  // total of the earlier epochs
     std::unique_ptr<dsm::SharedPages>
         shared_pages;  // nullptr before acp_init_dsm and after acp_finalize_dsm

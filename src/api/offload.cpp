@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/offload.h>.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "api/boundary.hpp"
+#include "api/check.hpp"
 #include "api/ends.hpp"
 #include "api/library.hpp"
 #include "api/shared_range.hpp"
 #include "gma/commands.hpp"
 #include "local/space.hpp"
+#include "offload/device_calls.hpp"
 #include "offload/device_table.hpp"
 #include "os/program_file.hpp"
 #include "os/shared_library.hpp"
@@ -167,6 +170,43 @@ Result<int> code_of(const offload::OpenContext& where, const CallResult& ended, 
     return code;
 }
 
+// The context and arguments of a call.
+struct GivenCall {
+    offload::OpenContext where;
+    std::shared_ptr<CallArguments> list;  // nullptr: no arguments
+
+    [[nodiscard]] const CallArguments& arguments() const noexcept {
+        static const CallArguments none;
+        return list != nullptr ? *list : none;
+    }
+};
+
+Result<GivenCall> find_call(acp_context_t context, acp_args_t args) {
+    GivenCall given;
+    auto where = devices().context(number_of(context));
+    if (!where.is_ok()) return std::move(where).failure();
+    given.where = std::move(where).value();
+    if (args == ACP_ARGS_NULL) return given;
+    auto found = devices().arguments(number_of(args));
+    if (!found.is_ok()) return std::move(found).failure();
+    given.list = std::move(found).value();
+    return given;
+}
+
+Result<gma::Handle> issue_call(acp_context_t context,
+                               std::uint64_t function,
+                               acp_args_t args,
+                               std::uint64_t* result,
+                               acp_handle_t order) {
+    if (api::is_checking()) api::check_handle("the order of a call", order);
+    Status refused = api::refuse_shared("result", result, sizeof *result);
+    if (!refused.is_ok()) return refused;
+    auto given = find_call(context, args);
+    if (!given.is_ok()) return std::move(given).failure();
+    return library().device_calls->issue(given.value().where, function, given.value().arguments(),
+                                         result, static_cast<gma::Handle>(order));
+}
+
 template <typename Body>
 int run_in_context(const char* call, acp_context_t context, const Body& body) noexcept {
     return run_result<int>(call, -1, [&]() -> Result<int> {
@@ -227,7 +267,10 @@ uint64_t acp_find_symbol(acp_process_t process, int number, const char* name) {
         auto found = devices().process(number_of(process));
         if (!found.is_ok()) return std::move(found).failure();
         if (Status status = check_library(number); !status.is_ok()) return status;
-        return found.value()->find_symbol(static_cast<std::uint64_t>(number), name);
+        auto address = found.value()->find_symbol(static_cast<std::uint64_t>(number), name);
+        if (address.is_ok())
+            library().device_calls->names().add(found.value()->process(), address.value(), name);
+        return address;
     });
 }
 
@@ -335,19 +378,32 @@ int acp_set_result_args(acp_args_t args, int kind) {
 
 int64_t acp_begin_call(acp_context_t context, uint64_t function, acp_args_t args) {
     return run_result<std::int64_t>("acp_begin_call", -1, [&]() -> Result<std::int64_t> {
-        auto where = devices().context(number_of(context));
-        if (!where.is_ok()) return std::move(where).failure();
-        std::shared_ptr<CallArguments> arguments;
-        if (args != ACP_ARGS_NULL) {
-            auto found = devices().arguments(number_of(args));
-            if (!found.is_ok()) return std::move(found).failure();
-            arguments = std::move(found).value();
-        }
-        static const CallArguments none;
-        auto posted = where.value().context->post(call::WorkerOperation::function, function,
-                                                  arguments != nullptr ? *arguments : none);
+        auto given = find_call(context, args);
+        if (!given.is_ok()) return std::move(given).failure();
+        auto posted = given.value().where.context->post(call::WorkerOperation::function, function,
+                                                        given.value().arguments());
         if (!posted.is_ok()) return std::move(posted).failure();
         return static_cast<std::int64_t>(posted.value());
+    });
+}
+
+acp_handle_t acp_call(acp_context_t context,
+                      uint64_t function,
+                      acp_args_t args,
+                      uint64_t* result,
+                      acp_handle_t order) {
+    return api::run<Gravity::failure_ends>("acp_call", ACP_HANDLE_NULL, [&]() -> acp_handle_t {
+        auto issued = issue_call(context, function, args, result, order);
+        if (issued.is_ok()) return static_cast<acp_handle_t>(issued.value());
+        return static_cast<acp_handle_t>(
+            library().gma->fail(named("acp_call", std::move(issued).failure())));
+    });
+}
+
+int acp_cancel(acp_handle_t call) {
+    return run_result<int>("acp_cancel", -1, [&]() -> Result<int> {
+        const auto handle = static_cast<gma::Handle>(call);
+        return library().gma->layer_commands().cancel(handle).value_or(false) ? 0 : 1;
     });
 }
 

@@ -23,6 +23,8 @@ inline constexpr std::size_t slot_words = 13;
 
 inline constexpr std::uint32_t slots_max = 4096;
 
+inline constexpr std::size_t owner_bells_max = 2;
+
 // A call passes through its phases in this order; cancelled calls skip `claimed`.
 enum class CallPhase : std::uint64_t {
     none,       // the slot was never used
@@ -85,6 +87,10 @@ struct RingHead {
     // Writer: the client. 1 + the ticket of the latest claimed call that it asked to end early;
     // 0: none.
     alignas(slot_bytes) Atomic<std::uint64_t> asked_to_end;
+    // Writer: the client. Offsets in the memory of the device of bells (sync/bell.hpp) that the server
+    // rings when client_bell had a sleeper: threads of the client that wait for several rings sleep
+    // on them. 0: there is none.
+    std::array<Atomic<std::uint64_t>, owner_bells_max> owner_bells;
 };
 
 static_assert(sizeof(RingHead<std::atomic>) == 4 * slot_bytes);

@@ -42,7 +42,7 @@ inline constexpr std::uint64_t worker_staging_bytes =
     buffer_bytes_max + worker_pages(std::uint64_t{arguments_max} * 16);
 
 // The version of everything that the two processes share; a worker of another one refuses to run.
-inline constexpr std::uint64_t worker_version = 2;
+inline constexpr std::uint64_t worker_version = 3;
 
 struct WorkerHead {
     std::uint64_t version;             // worker_version

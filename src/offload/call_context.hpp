@@ -5,6 +5,8 @@
 // Tests: tests/unit/offload/worker_process_test.cpp.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +14,8 @@
 #include <optional>
 
 #include "base/status.hpp"
+#include "offload/call_result.hpp"
+#include "offload/command_call.hpp"
 #include "offload/worker_end.hpp"
 
 #include "call/arguments.hpp"
@@ -32,10 +36,10 @@ struct ContextMemory {
     std::uint64_t file_offset = 0;
 };
 
-// How a call has ended.
-struct CallResult {
-    call::CallEnd end = call::CallEnd::returned;
-    std::uint64_t value = 0;
+// The bells of the rank that its threads sleep on when they wait for calls that are commands.
+struct OwnerBells {
+    sync::Bell<>* waiters = nullptr;
+    sync::Bell<>* call_thread = nullptr;
 };
 
 class CallContext {
@@ -82,6 +86,46 @@ public:
     // Wakes all threads that wait, for the thread that reports the worker's end.
     void wake_all() noexcept;
 
+    // Calls that are commands (command_call.hpp), for DeviceCalls. Those that return calls have ended
+    // these, whatever call of the context their answers were taken in.
+
+    // Before the first command: threads that wait for commands announce themselves on these bells.
+    //   bells  in the memory that begins at `device` here, and that the worker has mapped
+    void join_commands(const OwnerBells& bells, const char* device) noexcept;
+
+    [[nodiscard]] bool is_joined() const noexcept {
+        return is_joined_.load(std::memory_order_acquire);  // partner: join_commands()
+    }
+
+    // The bells are no more.
+    void leave_commands() noexcept;
+
+    // Posts a call, or keeps it until the ring has room.
+    CommandCallList begin(CommandCall& call) noexcept;
+
+    CommandCallList poll() noexcept;
+
+    // Whether poll() has something to do. Without a lock.
+    [[nodiscard]] bool has_news() const noexcept;
+
+    // A thread that has announced itself on a bell of the rank sleeps next: the next answer rings.
+    void announce_sleep() noexcept;
+
+    // RingClient::cancel() of a ticket, `cancelled` only. Without a lock.
+    [[nodiscard]] bool cancel_ticket(std::uint64_t ticket) noexcept {
+        return ring_.cancel(ticket) == call::Cancel::cancelled;
+    }
+
+    // Counts the commands that name this context.
+    void count_command(int change) noexcept {
+        commands_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_acq_rel);
+    }
+
+    // Whether it was closed, and no command names it.
+    [[nodiscard]] bool is_over() const;
+
+    [[nodiscard]] const WorkerEnd& worker() const noexcept { return worker_; }
+
     static constexpr std::size_t results_max = 65'536;
 
     // Staging memory that the context keeps when no call is in flight; it gives back what calls with
@@ -107,8 +151,16 @@ private:
                                     const call::CallArguments& arguments);
     [[nodiscard]] Status check_open(Posting posting) const;
     void take_answers() noexcept;
+    void end_command(CommandCall& command, const CallResult& ended) noexcept;
+    void fail_command(CommandCall& command, Status failure) noexcept;
+    void end_commands_of_dead() noexcept;
+    void post_waiting() noexcept;
+    bool post_command(CommandCall& command) noexcept;
+    void note_awaited() noexcept;
+    [[nodiscard]] CommandCallList take_ended() noexcept;
     Status commit_staging(std::uint64_t end);
     void give_back_staging(std::uint64_t kept) noexcept;
+    void wake_server(const call::Posted& posted) noexcept;
     void sleep_until_answered(std::uint64_t ticket) const;
 
     const std::uint32_t number_;
@@ -120,6 +172,15 @@ private:
     std::uint64_t committed_bytes_ = 0;      // prefix of the staging memory
     std::map<std::uint64_t, Record> calls_;  // keys: numbers of calls
     bool is_closed_ = false;
+    // Calls that are commands, by the slot of their ticket; nullptr: another call, or none.
+    std::array<CommandCall*, call::worker_slots> commands_at_{};
+    CommandCallList waiting_;  // those without room in the ring
+    CommandCallList ended_;    // those that no thread has taken
+    OwnerBells bells_;
+    std::atomic<bool> is_joined_{false};
+    std::atomic<bool> has_ended_{false};     // ended_ has some
+    std::atomic<std::uint64_t> awaited_{0};  // 1 + ticket of the oldest call in flight; 0: none
+    std::atomic<std::uint32_t> commands_{0};
 };
 
 }  // namespace acp::offload

@@ -17,6 +17,8 @@ class WorkerEnd {
 public:
     explicit WorkerEnd(int process) noexcept : process_(process) {}
 
+    [[nodiscard]] int process() const noexcept { return process_; }
+
     [[nodiscard]] bool has_ended() const noexcept {
         // acquire: partner is note(); the status is there
         return state_.load(std::memory_order_acquire) != running;

@@ -81,6 +81,18 @@ OperationResult ContextServer::call_guarded(std::uint64_t function, call::Result
 
 void ContextServer::wake_client() noexcept {
     (void)os::futex_wake(server_.head().client_bell.word(), os::everybody);
+    for (const auto& place : server_.head().owner_bells) {
+        // relaxed: the call that was answered has acquired it
+        const std::uint64_t offset = place.load(std::memory_order_relaxed);
+        const std::uint64_t bytes = memory_.device.size();
+        if (offset == 0 || offset % alignof(sync::Bell<>) != 0 || offset >= bytes ||
+            bytes - offset < sizeof(sync::Bell<>)) {
+            continue;
+        }
+        // A sleeper announces itself on this bell first, then on client_bell, whose ring came before.
+        auto& bell = *reinterpret_cast<sync::Bell<>*>(memory_.device.data() + offset);
+        if (bell.ring()) (void)os::futex_wake(bell.word(), os::everybody);
+    }
 }
 
 }  // namespace acp::worker

@@ -438,6 +438,9 @@ void DsmArgumentsTest::devices() {
     int end = ACP_NONE;
     while (end == ACP_NONE) end = acp_test_call(context, second, tested);
     takes("acp_test_call", "result", end == ACP_CALL_RETURNED && *tested == 5);
+    std::uint64_t* const called = absent<std::uint64_t>({0});
+    const acp_handle_t handle = acp_call(context, function, args, called, ACP_HANDLE_NULL);
+    refuses("acp_call", "result", acp_wait(handle, -1) == ACP_ERR_UNSUPPORTED);
     EXPECT_EQ(acp_free_args(args), 0) << acp_error_message();
     EXPECT_EQ(acp_destroy_process(process), 0) << acp_error_message();
 }

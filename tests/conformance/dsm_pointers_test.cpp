@@ -145,6 +145,9 @@ void refuse_in_calls_of_devices(Refusals& all) {
     const acp_args_t args = acp_create_args();
     all.expect("acp_set_buffer_args",
                acp_set_buffer_args(args, 0, ACP_BUFFER_IN, all.place(), 8) == -1);
+    auto* const word = reinterpret_cast<std::uint64_t*>(all.place());
+    const acp_handle_t call = acp_call(ACP_CONTEXT_NULL, 0, args, word, ACP_HANDLE_NULL);
+    all.expect("acp_call", acp_wait(call, -1) == ACP_ERR_UNSUPPORTED);
     EXPECT_EQ(acp_free_args(args), 0);
 }
 

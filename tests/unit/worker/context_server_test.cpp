@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <sched.h>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -60,14 +61,15 @@ protected:
         server_ = std::thread([this] {
             auto guard = os::FaultGuard::create();
             ASSERT_TRUE(guard.is_ok());
-            ContextServer server(view_, {{staging(), staging_bytes}, {}}, *guard.value(),
-                                 [this](WorkerOperation operation, std::uint64_t target,
-                                        const call::FunctionArguments& arguments) {
-                                     operations_.push_back(operation);
-                                     return OperationResult{CallEnd::returned,
-                                                            target + arguments.count,
-                                                            operation == WorkerOperation::leave};
-                                 });
+            ContextServer server(
+                view_, {{staging(), staging_bytes}, std::as_writable_bytes(std::span(device_))},
+                *guard.value(),
+                [this](WorkerOperation operation, std::uint64_t target,
+                       const call::FunctionArguments& arguments) {
+                    operations_.push_back(operation);
+                    return OperationResult{CallEnd::returned, target + arguments.count,
+                                           operation == WorkerOperation::leave};
+                });
             server.serve();
         });
     }
@@ -107,6 +109,7 @@ protected:
     static constexpr std::uint64_t staging_bytes = 8192;
 
     test::ScopedWatchdog watchdog_{"a context's server"};
+    std::array<std::uint64_t, 8> device_{};
     std::byte* memory_ = nullptr;
     call::RingView<> view_;
     std::unique_ptr<call::RingClient<>> client_;
@@ -145,8 +148,9 @@ TEST_F(ServedContext, serves_on_after_faults_and_exceptions) {
 
 TEST_F(ServedContext, refuses_what_it_cannot_decode) {
     CallArguments arguments;
-    ASSERT_TRUE(arguments.set_address(0, 0).is_ok());
-    EXPECT_EQ(call_of(next_to, arguments).outcome, CallEnd::refused) << "there is no device memory";
+    ASSERT_TRUE(arguments.set_address(0, 64).is_ok());
+    EXPECT_EQ(call_of(next_to, arguments).outcome, CallEnd::refused)
+        << "the device memory ends there";
     call::CallRequest request;
     request.shape = call::CallShape{0, ResultKind::integer, 300, 0}.word();
     EXPECT_EQ(post(request).outcome, CallEnd::refused);
@@ -176,6 +180,24 @@ TEST_F(ServedContext, wakes_for_a_call_that_comes_while_it_sleeps) {
             sched_yield();
         EXPECT_EQ(call_of(next_to, arguments).result, 2U);
     }
+}
+
+// Offsets are the client's words: bad ones ring nothing.
+TEST_F(ServedContext, rings_the_bells_of_its_client_when_that_has_announced_a_sleep) {
+    auto& bell = *reinterpret_cast<sync::Bell<>*>(&device_[2]);
+    auto& head = client_->head();
+    for (const std::uint64_t bad : std::array<std::uint64_t, 4>{3, 64, 62, ~std::uint64_t{0}}) {
+        head.owner_bells[0].store(bad);
+        head.owner_bells[1].store(16);
+        const std::uint32_t value = bell.announce();
+        EXPECT_EQ(call_of(next_to).outcome, CallEnd::returned);
+        EXPECT_EQ(bell.word().load(), value) << "nobody was announced on the ring";
+        const std::uint32_t of_ring = head.client_bell.announce();
+        EXPECT_EQ(call_of(next_to).outcome, CallEnd::returned);
+        while (bell.word().load() == value) sched_yield();
+        EXPECT_NE(head.client_bell.word().load(), of_ring);
+    }
+    EXPECT_EQ(device_[0] + device_[1] + device_[3] + device_[7], 0U);
 }
 
 }  // namespace
