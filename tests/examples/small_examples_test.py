@@ -52,6 +52,16 @@ class SmallExamples(harness.ExampleTest):
         self.assertEqual(job.code, 5, str(job))
         self.assertIn("acp_malloc: ", job.err)
 
+    def test_device_pipeline_passes_all_blocks_and_waits_once(self):
+        for ranks in RANKS:
+            self.assert_prints("device_pipeline", ranks,
+                               f"{ranks} ranks: 32 blocks each passed 3 devices without a wait in between")
+
+    def test_device_pipeline_says_that_there_is_no_memory(self):
+        job = self.run_job(1, "device_pipeline", launcher=("--heap-size", "0"), environment=RETURNING)
+        self.assertEqual(job.code, 1, str(job))
+        self.assertIn("acp_malloc: ", job.err)
+
     def test_ring_of_atomics_gives_each_ticket_once(self):
         for ranks in RANKS:
             self.assert_prints("ring_of_atomics", ranks,
