@@ -48,6 +48,27 @@ bool LayerCarrier::begin_ready() noexcept {
     return has_done;
 }
 
+void LayerCarrier::begin_new(std::unique_lock<std::mutex>& lock,
+                             std::uint64_t number,
+                             LayerCommand& command) noexcept {
+    bool has_begun = false;
+    if (queued_.is_empty()) {
+        DriverRole<>::Hold hold(beginning_);
+        if (hold) {
+            lock.unlock();
+            if (trace_ != nullptr) trace(command);
+            command.begin(number);
+            (void)hold.give();
+            has_begun = true;
+        }
+    }
+    if (!has_begun) {
+        append(number);
+        lock.unlock();
+    }
+    begin_ready();
+}
+
 void LayerCarrier::trace(const LayerCommand& command) noexcept {
     std::array<char, 64>
         text;  // NOLINT(cppcoreguidelines-pro-type-member-init): written as far as read

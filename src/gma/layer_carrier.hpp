@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include "base/status.hpp"
 #include "gma/command_layer.hpp"
@@ -60,11 +61,21 @@ public:
     // thread has begun some, or lapsed some.
     bool begin_ready() noexcept;
 
-    // begin_ready(), and polls the layers. True when something was done.
+    // Begins a command that was just admitted and is ready, unless older ones must begin before it;
+    // then appends it, and begins all.   lock  of Commands, which this releases
+    void begin_new(std::unique_lock<std::mutex>& lock,
+                   std::uint64_t number,
+                   LayerCommand& command) noexcept;
+
+    // begin_ready(), polls the layers, and begins what became ready by that. True when something was
+    // done.
     bool poll() noexcept {
-        bool has_done = has_work() && begin_ready();
-        for (std::size_t i = 0; i < layers_in_use_; ++i) has_done = layers_[i]->poll() || has_done;
-        return has_done;
+        const bool has_begun = has_work() && begin_ready();
+        bool has_ended = false;
+        for (std::size_t i = 0; i < layers_in_use_; ++i)
+            has_ended = layers_[i]->poll() || has_ended;
+        if (has_ended && has_work()) begin_ready();
+        return has_begun || has_ended;
     }
 
     // A thread sleeps next (CommandLayer::announce_sleep); it polls once more before.

@@ -20,12 +20,14 @@ Handle LayerIssuer::issue(LayerCommand& command, Handle order) {
         if (admission.number != 0) break;
         parts_.completion.wait_for_oldest(lock);
     }
-    const bool has_lapsed = !queue.is_outstanding(admission.number);
-    if (admission.is_ready) carrier_.append(admission.number);
     parts_.progress.update_service_wish();
+    if (admission.is_ready) {
+        carrier_.begin_new(lock, admission.number, command);
+        return admission.number;
+    }
+    const bool has_lapsed = !queue.is_outstanding(admission.number);
     lock.unlock();
     if (has_lapsed) command.lapse();
-    if (admission.is_ready) carrier_.begin_ready();
     return admission.number;
 }
 

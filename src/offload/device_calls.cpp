@@ -50,9 +50,18 @@ Result<CommandCall*> DeviceCalls::take_call() {
 }
 
 void DeviceCalls::release(CommandCall& call) noexcept {
-    call.context().count_command(-1);
+    CommandCallList over;
+    over.append(call);
+    release_all(over);
+}
+
+void DeviceCalls::release_all(CommandCallList over) noexcept {
     const std::scoped_lock lock(pool_mutex_);
-    free_.append(call);
+    while (!over.is_empty()) {
+        CommandCall& call = over.take_first();
+        call.context().count_command(-1);
+        free_.append(call);
+    }
 }
 
 // Takes a context in that has its first call, and starts the thread for the ends of calls.
@@ -147,7 +156,7 @@ void DeviceCalls::deliver(CommandCallList over) noexcept {
             ending.append(call);
         }
         gma_.layer_commands().end(std::span(ends).first(count));
-        while (!ending.is_empty()) release(ending.take_first());
+        release_all(ending);
     }
 }
 

@@ -72,6 +72,7 @@ private:
     Status join(const OpenContext& where);
     void sweep();
     void deliver(CommandCallList over) noexcept;
+    void release_all(CommandCallList over) noexcept;
     [[nodiscard]] Status status_of(CommandCall& call) const noexcept;
     [[nodiscard]] std::string ended_text(const CommandCall& call) const;
 
