@@ -8,10 +8,32 @@
 
 namespace acp::gma {
 
+void LayerCarrier::add(CommandLayer& layer) noexcept {
+    const std::scoped_lock lock(layers_mutex_);
+    layers_.at(layers_in_use_.fetch_add(1, std::memory_order_relaxed)) = &layer;
+}
+
 void LayerCarrier::remove(CommandLayer& layer) noexcept {
     begin_ready();
-    CommandLayer** const end = layers_.data() + layers_in_use_;
-    if (std::remove(layers_.data(), end, &layer) != end) --layers_in_use_;
+    const std::scoped_lock lock(layers_mutex_);
+    CommandLayer** const end = layers_.data() + layers_in_use_.load(std::memory_order_relaxed);
+    if (std::remove(layers_.data(), end, &layer) != end)
+        layers_in_use_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool LayerCarrier::poll_layers() noexcept {
+    bool has_ended = false;
+    const std::scoped_lock lock(layers_mutex_);
+    const std::size_t count = layers_in_use_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < count; ++i) has_ended = layers_[i]->poll() || has_ended;
+    return has_ended;
+}
+
+void LayerCarrier::announce_sleep() noexcept {
+    if (layers_in_use_.load(std::memory_order_relaxed) == 0) return;
+    const std::scoped_lock lock(layers_mutex_);
+    const std::size_t count = layers_in_use_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < count; ++i) layers_[i]->announce_sleep();
 }
 
 // Takes the oldest ready commands, and lapses those that are due. Returns how many it took.

@@ -37,10 +37,11 @@ public:
     //   trace     records each command that begins; nullptr: there is none
     LayerCarrier(Commands& commands, Trace* trace) noexcept : commands_(commands), trace_(trace) {}
 
-    // A layer comes or goes, while no other thread is in a call.
-    void add(CommandLayer& layer) noexcept { layers_.at(layers_in_use_++) = &layer; }
+    // A layer comes or goes; other threads may poll.
+    void add(CommandLayer& layer) noexcept;
 
-    // None of its commands is outstanding; calls lapse() of those for which it is due.
+    // None of its commands is outstanding. Calls lapse() of those for which it is due; no thread polls
+    // the layer afterwards.
     void remove(CommandLayer& layer) noexcept;
 
     // Puts a ready command at the end.
@@ -71,17 +72,14 @@ public:
     // done.
     bool poll() noexcept {
         const bool has_begun = has_work() && begin_ready();
-        bool has_ended = false;
-        for (std::size_t i = 0; i < layers_in_use_; ++i)
-            has_ended = layers_[i]->poll() || has_ended;
+        // relaxed: a layer has no commands in flight before it was added
+        const bool has_ended = layers_in_use_.load(std::memory_order_relaxed) != 0 && poll_layers();
         if (has_ended && has_work()) begin_ready();
         return has_begun || has_ended;
     }
 
     // A thread sleeps next (CommandLayer::announce_sleep); it polls once more before.
-    void announce_sleep() noexcept {
-        for (std::size_t i = 0; i < layers_in_use_; ++i) layers_[i]->announce_sleep();
-    }
+    void announce_sleep() noexcept;
 
 private:
     static constexpr std::size_t layers_max = 2;
@@ -93,6 +91,7 @@ private:
     };
 
     std::size_t take(std::array<Begun, begun_at_once_max>& some);
+    bool poll_layers() noexcept;
     void trace(const LayerCommand& command) noexcept;
 
     Commands& commands_;
@@ -101,8 +100,11 @@ private:
     std::atomic<std::uint64_t> count_{0};  // length of queued_; written with the lock
     DriverRole<>
         beginning_;  // held by the thread that begins commands, so that they keep their order
+    // Guards layers_; held while a thread polls them, so that remove() waits for that. Lock order:
+    // this one, those of layers, that of Commands.
+    std::mutex layers_mutex_;
     std::array<CommandLayer*, layers_max> layers_{};
-    std::size_t layers_in_use_ = 0;
+    std::atomic<std::size_t> layers_in_use_{0};  // written with layers_mutex_
 };
 
 }  // namespace acp::gma

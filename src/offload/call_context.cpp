@@ -230,6 +230,11 @@ void CallContext::leave_commands() noexcept {
     for (auto& offset : ring_.head().owner_bells) offset.store(0, std::memory_order_relaxed);
 }
 
+bool CallContext::is_closed() const {
+    const std::lock_guard lock(mutex_);
+    return is_closed_;
+}
+
 bool CallContext::is_over() const {
     const std::lock_guard lock(mutex_);
     // acquire: partner is the end of the last command
@@ -237,8 +242,9 @@ bool CallContext::is_over() const {
 }
 
 bool CallContext::has_news() const noexcept {
-    // relaxed, both: the lock comes before their use
-    const std::uint64_t awaited = awaited_.load(std::memory_order_relaxed);
+    // acquire: a thread that finds a later call awaited finds has_ended_ set for those that it has
+    // taken; relaxed: the lock comes before the use
+    const std::uint64_t awaited = awaited_.load(std::memory_order_acquire);
     return has_ended_.load(std::memory_order_relaxed) ||
            (awaited != 0 && (ring_.is_answered(awaited - 1) || worker_.has_ended()));
 }
@@ -274,7 +280,8 @@ CommandCallList CallContext::take_ended() noexcept {
 }
 
 void CallContext::note_awaited() noexcept {
-    awaited_.store(ring_.in_flight() == 0 ? 0 : ring_.oldest() + 1, std::memory_order_relaxed);
+    // release; partner: has_news()
+    awaited_.store(ring_.in_flight() == 0 ? 0 : ring_.oldest() + 1, std::memory_order_release);
 }
 
 // Posts the calls that wait for room, in their order, as far as there is some.
@@ -323,7 +330,7 @@ void CallContext::end_commands_of_dead() noexcept {
         if (command != nullptr) fail_command(*std::exchange(command, nullptr), worker_.failure());
     }
     while (!waiting_.is_empty()) fail_command(waiting_.take_first(), worker_.failure());
-    awaited_.store(0, std::memory_order_relaxed);
+    awaited_.store(0, std::memory_order_release);  // partner: has_news()
 }
 
 }  // namespace acp::offload

@@ -121,6 +121,8 @@ public:
         commands_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_acq_rel);
     }
 
+    [[nodiscard]] bool is_closed() const;
+
     // Whether it was closed, and no command names it.
     [[nodiscard]] bool is_over() const;
 

@@ -34,7 +34,7 @@ DeviceCalls::DeviceCalls(gma::Gma& gma, const node::Member& member, std::string 
 
 DeviceCalls::~DeviceCalls() {
     thread_.stop();
-    gma_.layer_commands().remove(*this);
+    gma_.layer_commands().remove(*this);  // no other thread polls from now on
     for (const OpenContext& each : contexts_) each.context->leave_commands();
 }
 
@@ -103,21 +103,38 @@ void DeviceCalls::sweep() {
     contexts_count_.store(contexts_.size(), std::memory_order_relaxed);
 }
 
+// Takes an object for a call. It counts in its context first: from then on sweep() leaves that alone,
+// unless it was closed before.
+Result<CommandCall*> DeviceCalls::open(const OpenContext& where,
+                                       std::uint64_t function,
+                                       const call::CallArguments& arguments,
+                                       std::uint64_t* result) {
+    CallContext& context = *where.context;
+    context.count_command(1);
+    Status status =
+        context.is_closed() ? Status(Code::stale, "the context was closed") : join(where);
+    if (status.is_ok()) {
+        auto taken = take_call();
+        if (taken.is_ok()) {
+            status = taken.value()->open(context, function, arguments, result);
+            if (status.is_ok()) return taken;
+            release(*taken.value());
+            return status;
+        }
+        status = std::move(taken).failure();
+    }
+    context.count_command(-1);
+    return status;
+}
+
 Result<gma::Handle> DeviceCalls::issue(const OpenContext& where,
                                        std::uint64_t function,
                                        const call::CallArguments& arguments,
                                        std::uint64_t* result,
                                        gma::Handle order) {
-    if (Status status = join(where); !status.is_ok()) return status;
-    auto taken = take_call();
-    if (!taken.is_ok()) return std::move(taken).failure();
-    CommandCall& call = *taken.value();
-    where.context->count_command(1);
-    if (Status status = call.open(*where.context, function, arguments, result); !status.is_ok()) {
-        release(call);
-        return status;
-    }
-    return gma_.layer_commands().issue(call, order);
+    auto opened = open(where, function, arguments, result);
+    if (!opened.is_ok()) return std::move(opened).failure();
+    return gma_.layer_commands().issue(*opened.value(), order);
 }
 
 void DeviceCalls::begin(CommandCall& call) noexcept {

@@ -39,7 +39,7 @@ public:
     //   rank  in messages: " by rank 2 on host"
     DeviceCalls(gma::Gma& gma, const node::Member& member, std::string rank);
 
-    // No call is outstanding.
+    // No call is outstanding; other threads may poll.
     ~DeviceCalls() override;
     DeviceCalls(const DeviceCalls&) = delete;
     DeviceCalls& operator=(const DeviceCalls&) = delete;
@@ -68,6 +68,10 @@ public:
     [[nodiscard]] FunctionNames& names() noexcept { return names_; }
 
 private:
+    Result<CommandCall*> open(const OpenContext& where,
+                              std::uint64_t function,
+                              const call::CallArguments& arguments,
+                              std::uint64_t* result);
     Result<CommandCall*> take_call();
     Status join(const OpenContext& where);
     void sweep();

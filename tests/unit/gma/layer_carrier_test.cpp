@@ -320,6 +320,22 @@ TEST_F(LayerCarrierTest, commands_lapse_when_their_layer_goes_at_the_latest) {
     EXPECT_EQ(layer_->lapsed(), 1U);
 }
 
+// The service thread polls while an epoch begins and ends.
+TEST_F(LayerCarrierTest, layers_come_and_go_while_threads_poll) {
+    std::atomic<bool> is_over{false};
+    std::thread poller([&] {
+        while (!is_over) (void)gma().layer_commands().poll();
+    });
+    sync::Bell<>& bell = ranks_.node().slot(0).door.waiter_bell;
+    for (int i = 0; i < 2000; ++i) {
+        auto other = std::make_unique<FakeLayer>(gma(), bell);
+        other->end_at_once();
+        EXPECT_TRUE(finish(ranks_[0], other->issue(handle_null)).is_ok());
+    }
+    is_over = true;
+    poller.join();
+}
+
 TEST_F(LayerCarrierTest, more_commands_than_the_queue_holds_are_issued_while_others_end) {
     layer_->end_at_once();
     const Handle first = layer_->issue(handle_null);

@@ -58,6 +58,16 @@ TEST_F(TraceTest, each_line_is_in_the_file_at_once) {
     }
 }
 
+TEST_F(TraceTest, a_command_that_a_layer_carries_out_has_a_line_with_its_description) {
+    auto trace = Trace::open(prefix(), 3);
+    ASSERT_TRUE(trace.is_ok()) << trace.failure().message();
+    trace.value()->record_layer("add, context 1 of process 7, device 0");
+    ASSERT_EQ(lines(3).size(), 2U);
+    EXPECT_TRUE(
+        is_line(lines(3)[1], "3 3 call 0 layer 0x0 0x0 add, context 1 of process 7, device 0"))
+        << lines(3)[1];
+}
+
 TEST_F(TraceTest, an_epoch_adds_to_what_those_before_it_wrote) {
     for (const bool is_continued : {false, true, true}) {
         auto trace = Trace::open(prefix(), 2, is_continued);
