@@ -453,6 +453,7 @@ std::set<std::string> parameters_of_headers() {
     const std::regex call(R"(ACP_API\b[^;(]*?\b(acp_\w+)\s*\(([^;]*)\);)");
     const std::regex pointer(R"(([^,]*\*+)\s*(\w+)\s*(?:,|$))");
     for (const auto& header : std::filesystem::directory_iterator(folder / "acp")) {
+        if (!header.is_regular_file()) continue;
         std::ifstream file(header.path());
         std::string text(std::istreambuf_iterator<char>(file), {});
         text = std::regex_replace(text, comment, "");

@@ -388,6 +388,7 @@ std::set<std::string> calls_with_memory() {
     std::set<std::string> found;
     const std::filesystem::path folder(std::getenv("TEST_INCLUDE"));
     for (const auto& header : std::filesystem::directory_iterator(folder / "acp")) {
+        if (!header.is_regular_file()) continue;
         std::ifstream file(header.path());
         const std::string text(std::istreambuf_iterator<char>(file), {});
         const std::regex call(R"(ACP_API\b[^;(]*?\b(acp_\w+)\s*\(([^;]*)\);)");
