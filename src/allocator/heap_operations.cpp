@@ -60,7 +60,7 @@ heap::Offset offset_in_heap(const local::Space& space,
 }
 
 void OwnedHeap::ask_to_give_back() noexcept {
-    gateway_->run_later(local::operation_number<GiveBackIdle>);
+    run_later(local::operation_number<GiveBackIdle>);
 }
 
 bool AllocateBlocks::check_fields(const Call& call) noexcept {

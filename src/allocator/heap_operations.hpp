@@ -76,6 +76,13 @@ public:
         return space_.segment().claimed(slot, node::heap_blocks) + block;
     }
 
+    // Whether this is the gateway, for which other requests wait.
+    [[nodiscard]] bool is_gateway() const noexcept { return gateway_ != nullptr; }
+
+protected:
+    // OperationContext::run_later(). Only of the gateway.
+    void run_later(std::uint32_t operation) noexcept { gateway_->run_later(operation); }
+
 private:
     void ask_to_give_back() noexcept;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/fence.hpp"
+#include "local/numbered_operation.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
 #include "os/clock.hpp"
@@ -23,6 +24,8 @@ namespace acp::allocator {
 namespace {
 
 constexpr std::uint64_t page = 4096;
+
+static_assert(heap::thread_for_others == local::OperationContext::gateway_thread);
 
 void give_back(void* blocks, std::uint64_t offset, std::uint64_t bytes) noexcept {
     // If the kernel refuses, the memory and its content stay. No block is promised to be zero.

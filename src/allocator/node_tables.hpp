@@ -105,6 +105,15 @@ public:
         return tables_.destroy(table, id);
     }
 
+    // destroy() in pieces: only begins it. The caller runs the calls of other nodes.
+    bool begin_to_destroy(table::BlockNumber table, std::uint64_t id) {
+        (void)heap_.recover(lease_.cache());
+        return is_for_others() ? tables_.begin_to_destroy(table, id) : tables_.destroy(table, id);
+    }
+
+    // Frees a bounded part of the tables whose destruction was begun. Returns whether more is left.
+    bool destroy_more() { return !is_for_others() || tables_.destroy_more(); }
+
     // Returns HashTable::entries(), also after processes were killed in a change.
     [[nodiscard]] std::optional<std::uint64_t> entries(table::BlockNumber table) {
         heap_.recover_if_any(lease_.cache());
@@ -145,6 +154,12 @@ public:
     [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
 
 private:
+    // Whether this has the cache of the calls of other nodes, whose participant destroys in pieces.
+    // Another thread may have taken it over for a moment.
+    [[nodiscard]] bool is_for_others() noexcept {
+        return heap::CachePlaces::is_for_others(lease_.cache().number());
+    }
+
     static table::Effect effect_of(table::Effect effect) noexcept { return effect; }
 
     template <typename Told>

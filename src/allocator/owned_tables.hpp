@@ -69,6 +69,14 @@ public:
     OwnedTables& operator=(const OwnedTables&) = delete;
 
     using HeapTables::address_of;
+    using OwnedHeap::is_gateway;
+
+    // Destroys a table. The gateway only begins to: destroy_more() does the rest, in later rounds
+    // and where the caller asks for it. false: there is no such table.
+    bool destroy(table::BlockNumber table, std::uint64_t id);
+
+    // Frees a part of what the gateway destroys. Returns whether more is left.
+    bool destroy_more();
 
     // The block of this heap at an address; 0: no table or directory can begin there.
     [[nodiscard]] table::BlockNumber at(memory::GlobalAddress address) noexcept {

@@ -109,8 +109,32 @@ Code MakeTable::run(Owner& owner, const Call& call, Reply& reply) noexcept {
     return Code::ok;
 }
 
-Code DestroyTable::on(HeapTables& owner, Block table, const Call& call, Reply& /*reply*/) noexcept {
-    if (!owner.tables().destroy(table, call->name.id)) return Code::stale;
+bool OwnedTables::destroy(BlockNumber table, std::uint64_t id) {
+    if (!is_gateway()) return tables().destroy(table, id);
+    if (!tables().begin_to_destroy(table, id)) return false;
+    run_later(local::operation_number<DestroyLater>);
+    return true;
+}
+
+bool OwnedTables::destroy_more() {
+    if (!is_gateway() || !tables().destroy_more()) return false;
+    run_later(local::operation_number<DestroyLater>);
+    return true;
+}
+
+Code DestroyTable::on(OwnedTables& owner, Block table, const Call& call, Reply& reply) noexcept {
+    if (!owner.destroy(table, call->name.id)) return Code::stale;
+    reply->has_more = owner.is_gateway() ? 1 : 0;
+    return Code::ok;
+}
+
+Code DestroyMore::run(Owner& owner, const Call& /*call*/, Reply& reply) noexcept {
+    reply->has_more = owner.destroy_more() ? 1 : 0;
+    return Code::ok;
+}
+
+Code DestroyLater::run(Owner& owner, const Call& /*call*/, Reply& /*reply*/) noexcept {
+    (void)owner.destroy_more();
     return Code::ok;
 }
 

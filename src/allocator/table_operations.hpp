@@ -86,9 +86,28 @@ struct OneTable {
     TableName name;
 };
 
-struct DestroyTable : TableOperation<DestroyTable, OneTable, local::Nothing> {
+struct Destroyed {
+    std::uint64_t has_more = 0;  // 1: blocks of tables that are gone are left
+};
+
+// The table is gone when this returns. A gateway frees its blocks in bounded parts: one at each
+// DestroyMore, which the caller repeats while has_more, so that all are free when its call returns;
+// and one in each of its later rounds, so that all become free also if the caller dies.
+struct DestroyTable : TableOperation<DestroyTable, OneTable, Destroyed> {
     static constexpr local::OperationName name{"table.destroy", "destroying a table"};
-    static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+    static base::Code on(OwnedTables& owner, Block table, const Call& call, Reply& reply) noexcept;
+};
+
+struct DestroyMore : InHeapOperation<DestroyMore, OwnedTables, local::Nothing, Destroyed> {
+    static constexpr local::OperationName name{"table.destroy_more", "freeing destroyed tables"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// DestroyMore in a later round of the gateway.
+struct DestroyLater : InHeapOperation<DestroyLater, OwnedTables, local::Nothing, local::Nothing> {
+    static constexpr local::OperationName name{"table.destroy_later",
+                                               "freeing destroyed tables later on"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
 // Finds out whether a table of this identity is there; this counts as its first use.
@@ -191,7 +210,14 @@ struct ClearTable : TableOperation<ClearTable, TableToClear, ClearResult> {
 };
 
 // The rows of this layer's tables.
-inline constexpr const auto& table_operations = local::
-    rows_of<MakeTable, DestroyTable, UseTable, GiveTable, CountEntries, WalkEntries, ClearTable>;
+inline constexpr const auto& table_operations = local::rows_of<MakeTable,
+                                                               DestroyTable,
+                                                               DestroyMore,
+                                                               DestroyLater,
+                                                               UseTable,
+                                                               GiveTable,
+                                                               CountEntries,
+                                                               WalkEntries,
+                                                               ClearTable>;
 
 }  // namespace acp::allocator

@@ -164,15 +164,27 @@ Result<Directory> Directories::fetch(const ContainerName& name) {
 
 void Directories::destroy_tables(const Directory& directory) noexcept {
     try {
-        local::Nothing nothing;
+        const auto owner_of = [this](GlobalAddress table) {
+            return static_cast<std::uint32_t>(gma_.space().layout().process(table));
+        };
+        std::vector<allocator::Destroyed> destroyed(directory.tables.size());
         Asks asks(gma_);
-        for (const GlobalAddress table : directory.tables) {
+        for (std::size_t i = 0; i < destroyed.size(); ++i) {
+            const GlobalAddress table = directory.tables[i];
             if (table == 0) continue;
-            const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(table));
             asks.add(RemoteCall<allocator::DestroyTable>::request(
-                process, {{table, directory.body.id}}, {}, nothing));
+                owner_of(table), {{table, directory.body.id}}, {}, destroyed[i]));
         }
-        (void)asks.wait();
+        for (bool has_more = true; has_more;) {
+            (void)asks.wait();
+            has_more = false;
+            for (std::size_t i = 0; i < destroyed.size(); ++i) {
+                if (std::exchange(destroyed[i].has_more, 0) == 0) continue;
+                has_more = true;
+                asks.add(RemoteCall<allocator::DestroyMore>::request(owner_of(directory.tables[i]),
+                                                                     {}, {}, destroyed[i]));
+            }
+        }
     } catch (const std::bad_alloc&) {
         // Without memory for the calls the tables leak until the heaps are cleared.
     }

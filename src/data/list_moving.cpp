@@ -176,7 +176,7 @@ Result<ListPlaced> ListMoving::on_node() {
     }
     const memory::HazardLine* const line = gma_.hazards().free_line();
     const std::uint32_t thread =
-        line != nullptr ? gma_.hazards().index_of(*line) : local::OperationContext::gateway_thread;
+        line != nullptr ? gma_.hazards().index_of(*line) : local::OperationContext::no_thread;
     std::optional<OwnedLists> from;
     const bool is_from_here = from_heap.value() != nullptr;
     if (is_from_here && from_home_ < home_) from.emplace(space, *from_heap.value(), thread);

@@ -199,8 +199,7 @@ local::NumberedOperation::Ran LocalPlacement::run_operation(const local::Numbere
     local::OperationContext context(space_, hazards_, lease.line(), process,
                                     local::OperationContext::gateway_thread);
     const local::NumberedOperation::Ran ran = local::run_operation(row, context, arguments, result);
-    if (context.later() != local::OperationContext::no_operation) [[unlikely]]
-        later_.add({context.later(), process});
+    for (const std::uint32_t number : context.later()) later_.add({number, process});
     return ran;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread caches of a heap for all processes that use it, in shared memory, so that a call on
 // the heap needs no memory of its own. A process has a fixed number of them: one for each of its
-// first threads, and some that any of its threads borrows when its own is in use (a signal handler
-// has interrupted the thread) or when it has none. A thread that finds no room takes over unused
+// first threads, one for the calls that it serves for other nodes, and some that any of its threads
+// borrows when its own is in use (a signal handler has interrupted the thread) or when it has none. A thread that finds no room takes over unused
 // caches of any process for a moment, to free the blocks that they keep: the owner then borrows
 // another cache. Zero bytes are unused caches. Any thread.
 // Tests: tests/unit/heap/cache_places_test.cpp.
@@ -20,8 +20,12 @@
 namespace acp::heap {
 
 inline constexpr std::uint32_t threads_with_cache =
-    24;  // threads of a process with a cache of their own
+    23;  // threads of a process with a cache of their own
 inline constexpr std::uint32_t caches_per_process = 32;
+
+// The number of no thread: that of the calls which the process serves for other nodes, one at a
+// time. Their cache is behind those of the threads.
+inline constexpr std::uint32_t thread_for_others = 64;
 
 // The caches of the process that has this number among those that use the heap.
 [[nodiscard]] constexpr CacheNumbers caches_of(std::uint32_t process) noexcept {
@@ -55,18 +59,19 @@ public:
 
     // Borrows a cache for one call, until give_back().
     //   process  the caller's number among those that use the heap
-    //   thread   the caller's number among the threads of its process; no other thread has it at
-    //            the same time
+    //   thread   the caller's number among the threads of its process, or thread_for_others; no other
+    //            thread has it at the same time
     // nullptr: the thread has no free cache of its own, and all others are in use.
     [[nodiscard]] ThreadCache* borrow(std::uint32_t process, std::uint32_t thread) const noexcept {
         const CacheNumber first = caches_of(process).first;
-        if (thread < threads_with_cache) [[likely]] {
-            CachePlace& own = places_[first + thread];
+        const std::uint32_t number = place_of(thread);
+        if (number <= threads_with_cache) [[likely]] {
+            CachePlace& own = places_[first + number];
             // relaxed: only this thread and its signal handlers use the place
             if (own.is_in_use.load(std::memory_order_relaxed) == 0) [[likely]] {
                 mark_in_use(own);
                 if (own.taker.load(std::memory_order_acquire) == 0) [[likely]] {
-                    own.cache.set_number(first + thread);
+                    own.cache.set_number(first + number);
                     return &own.cache;
                 }
                 // release: writes of earlier calls, for a taker that loads this store; partner:
@@ -120,7 +125,19 @@ public:
         return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
     }
 
+    // Whether a cache is that of thread_for_others in its process.
+    [[nodiscard]] static constexpr bool is_for_others(CacheNumber number) noexcept {
+        return number % caches_per_process == threads_with_cache;
+    }
+
 private:
+    // Of its process's places; caches_per_process: the thread has none of its own.
+    [[nodiscard]] static constexpr std::uint32_t place_of(std::uint32_t thread) noexcept {
+        if (thread < threads_with_cache) [[likely]]
+            return thread;
+        return thread == thread_for_others ? threads_with_cache : caches_per_process;
+    }
+
     [[nodiscard]] static constexpr std::uint64_t packed(CacheTaker taker) noexcept {
         return std::uint64_t{taker.before} << 32 | taker.number;
     }
@@ -150,7 +167,7 @@ private:
     // function as cold, through several inline functions, and so optimized nearly all calls on
     // containers for size.
     [[nodiscard, gnu::noinline]] ThreadCache* borrow_any(CacheNumber first) const noexcept {
-        for (CacheNumber i = first + threads_with_cache; i < first + caches_per_process; ++i) {
+        for (CacheNumber i = first + threads_with_cache + 1; i < first + caches_per_process; ++i) {
             CachePlace& place = places_[i];
             std::uint32_t none = 0;
             // seq_cst: ordered before the load of the taker; partners: give_back(), take_over()

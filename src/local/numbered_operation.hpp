@@ -65,6 +65,9 @@ public:
     // process makes progress: what a layer keeps for a thread it keeps for all of them together.
     static constexpr std::uint32_t gateway_thread = memory::hazard_lines_per_slot;
 
+    // For a thread that has no hazard line, and so no number.
+    static constexpr std::uint32_t no_thread = gateway_thread + 1;
+
     // The hazard lines of the process that runs the operation: a rank of this node, or its gateway.
     [[nodiscard]] const Hazards& hazards() const noexcept { return hazards_; }
 
@@ -94,15 +97,18 @@ public:
 
     // Asks the gateway that runs this operation to run another one on memory of the same process in
     // a later round (engine/later_operations.hpp), for work that may take longer than a request. It
-    // takes no arguments and returns no result, and may ask for itself. A hint: the gateway may
-    // drop it, and the end of the job does.
+    // takes no arguments and returns no result, and may ask for itself. An operation asks for at most
+    // two. A hint: the gateway may drop it, and the end of the job does.
     //   operation  its number; in any other process than a gateway nothing runs it
-    void run_later(std::uint32_t operation) noexcept { later_ = operation; }
+    void run_later(std::uint32_t operation) noexcept {
+        ACP_ASSERT(asked_ < later_.size());
+        later_[asked_++] = operation;
+    }
 
-    // The number that run_later() was called with last; no_operation: it was not called.
-    [[nodiscard]] std::uint32_t later() const noexcept { return later_; }
-
-    static constexpr std::uint32_t no_operation = ~0U;
+    // The numbers that run_later() was called with.
+    [[nodiscard]] std::span<const std::uint32_t> later() const noexcept {
+        return std::span(later_).first(asked_);
+    }
 
 private:
     // find() for memory that commands of this process may not reach directly (ACP_INTRANODE), and
@@ -138,7 +144,8 @@ private:
     std::uint32_t process_;
     std::uint32_t thread_;
     std::uint32_t ranges_ = 0;
-    std::uint32_t later_ = no_operation;
+    std::uint32_t asked_ = 0;  // calls of run_later()
+    std::array<std::uint32_t, 2> later_{};
     memory::GlobalAddress first_ = 0;
     base::Code refusal_ = base::Code::ok;
 };

@@ -225,7 +225,8 @@ struct BucketArray {
     Atomic<std::uint64_t> given_out;  // buckets handed out to helpers, from the front
     // buckets from the front that were seen migrated
     Atomic<std::uint64_t> moved;
-    // buckets from the front whose chains were freed
+    // buckets from the front whose chains were freed, of an array that is retired or of a table that
+    // is being destroyed
     Atomic<std::uint64_t> freed;
     std::uint64_t buckets;
 
@@ -260,7 +261,7 @@ struct Head {
     std::uint64_t may_grow;    // 0 or 1
     std::uint64_t has_many;    // 0 or 1: a key may have several entries
     // The participant that makes the next array, plus 1: a hint that saves other threads the same
-    // work.
+    // work. Of a table that is being destroyed: the next one in Participant::destroying, or 0.
     Atomic<std::uint64_t> grower;
     // the identity at its creation; the mark may have a later one
     std::uint64_t id;
@@ -399,6 +400,8 @@ struct Participant {
     Atomic<std::uint64_t> freeing;        // a block that it unlinks and frees (table/freeing.hpp)
     // the word that links that block, if it is a chain that no other thread uses: see chain::
     Atomic<std::uint64_t> chain;
+    // the first of a list of tables that it is destroying, piece by piece (table/destruction.hpp)
+    Atomic<std::uint64_t> destroying;
     // the next mark that it gives to a record, unless that is a multiple of marks_at_once; no other
     // thread reads it
     std::uint64_t mark;
@@ -417,7 +420,8 @@ struct Participant {
     [[nodiscard]] bool is_unused() const noexcept {
         std::uint64_t any = 0;
         for (const auto& word : hazard) any |= word.load(std::memory_order_acquire);
-        for (const auto* word : {&record_made, &block_made, &unlinking, &retired, &freeing}) {
+        for (const auto* word :
+             {&record_made, &block_made, &unlinking, &retired, &freeing, &destroying}) {
             any |= word->load(std::memory_order_acquire);
         }
         return any == 0;

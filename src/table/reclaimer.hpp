@@ -79,6 +79,7 @@ public:
                     block;
             return is_in_chain || from.has_made(block) ||
                    unlinking::block_in(from.unlinking.load(std::memory_order_acquire)) == block ||
+                   from.destroying.load(std::memory_order_acquire) == block ||
                    retired_.has(dead, block);
         };
         return table::finish_freeing(ground_.blocks(), ground_.participants(), dead, is_known);

@@ -58,11 +58,8 @@ private:
     }
 
     bool end_unlinking() {
+        Destruction<Atomic>(ground_).finish(dead_);
         const std::uint64_t word = shown_.unlinking.load(std::memory_order_acquire);
-        if ((word & unlinking::is_whole) != 0) {
-            Destruction<Atomic>(ground_).finish(dead_);
-            return true;
-        }
         const BlockNumber block = unlinking::block_in(word);
         if (block == 0) return true;
         const std::uint64_t first = ground_.record(block).claim.load(std::memory_order_acquire);

@@ -203,6 +203,18 @@ public:
     // destroys it.
     bool destroy(BlockNumber table, std::uint64_t id);
 
+    // destroy() in pieces, for a thread that others wait for: only begins it. The table is gone from
+    // now on, and destroy_more() frees it.
+    bool begin_to_destroy(BlockNumber table, std::uint64_t id);
+
+    // Frees a part of the tables whose destruction this participant has begun. Returns whether more
+    // is left.
+    //   steps  the most entries and buckets that are freed; destroyed_least or more
+    bool destroy_more(std::uint64_t steps = 256);
+
+    // So many steps free something: the first bucket of a chain, and the next one with its entries.
+    static constexpr std::uint64_t destroyed_least = 2 + Bucket<Atomic>::slots_max;
+
     // See Finder.
     template <typename Visit>
     Effect find(BlockNumber table, const EntryKey& key, const Visit& visit) const {

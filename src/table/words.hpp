@@ -229,8 +229,8 @@ inline constexpr std::uint64_t maker_mask = (std::uint64_t{1} << 25) - 1;
 }
 }  // namespace unused
 
-// The block that a participant retires or destroys: a record, with the fragment of its key's hash
-// if it may still be linked, or an array; or a table or a directory, with all its blocks.
+// The block that a participant retires, or begins to destroy: a record, with the fragment of its
+// key's hash if it may still be linked, or an array; or a table or a directory, with all its blocks.
 namespace unlinking {
 inline constexpr std::uint32_t fragment_shift = number_bits;
 inline constexpr std::uint64_t is_ended = std::uint64_t{1} << 61;  // a record whose count it ends

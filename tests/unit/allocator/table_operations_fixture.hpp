@@ -62,9 +62,10 @@ protected:
 
     Code run(const local::NumberedOperation& row, const Message& message) {
         result_.assign(row.result_bytes_max, std::byte{0xee});
-        local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(),
-                                        0);
+        local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(), 0,
+                                        thread_);
         const auto ran = local::run_operation(row, context, message.bytes(), result_);
+        later_.assign(context.later().begin(), context.later().end());
         result_.resize(ran.result_bytes);
         return ran.code;
     }
@@ -145,7 +146,9 @@ protected:
 
     node::Segment node_ = local::test::make_node(2, 2, heap_bytes);
     local::test::Owner owner_{node_, 0};
+    std::uint32_t thread_ = 0;  // runs the operations
     std::vector<std::byte> result_;
+    std::vector<std::uint32_t> later_;  // what the last operation asked for
 };
 
 }  // namespace acp::allocator::test

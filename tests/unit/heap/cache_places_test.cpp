@@ -48,7 +48,7 @@ TEST_F(CachePlacesTest, a_handler_that_interrupts_a_call_gets_another_one) {
 
 TEST_F(CachePlacesTest, further_threads_share_what_can_be_borrowed) {
     std::set<ThreadCache*> borrowed;
-    for (std::uint32_t i = threads_with_cache; i < caches_per_process; ++i) {
+    for (std::uint32_t i = threads_with_cache + 1; i < caches_per_process; ++i) {
         ThreadCache* cache = places_.borrow(2, threads_with_cache + 10);
         ASSERT_NE(cache, nullptr);
         EXPECT_TRUE(borrowed.insert(cache).second);
@@ -57,6 +57,19 @@ TEST_F(CachePlacesTest, further_threads_share_what_can_be_borrowed) {
     EXPECT_NE(places_.borrow(1, threads_with_cache), nullptr) << "of another process";
     places_.give_back(**borrowed.begin());
     EXPECT_EQ(places_.borrow(2, threads_with_cache), *borrowed.begin());
+}
+
+TEST_F(CachePlacesTest, the_calls_of_other_nodes_have_one_cache) {
+    ThreadCache* const own = places_.borrow(1, thread_for_others);
+    ASSERT_NE(own, nullptr);
+    EXPECT_TRUE(CachePlaces::is_for_others(own->number()));
+    for (std::uint32_t thread = 0; thread <= threads_with_cache; ++thread) {
+        ThreadCache* const other = places_.borrow(1, thread);
+        ASSERT_NE(other, nullptr);
+        EXPECT_FALSE(CachePlaces::is_for_others(other->number()));
+    }
+    places_.give_back(*own);
+    EXPECT_EQ(places_.borrow(1, thread_for_others), own);
 }
 
 TEST_F(CachePlacesTest, a_cache_that_is_taken_over_cannot_be_borrowed) {

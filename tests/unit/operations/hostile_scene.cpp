@@ -195,6 +195,8 @@ void HostileScene::add_table_requests(std::vector<Request>& all) const {
     const std::vector<Request> requests{
         {number_of<MakeTable>, bytes_of(TableToMake{8, 1, 0, id})},
         {number_of<DestroyTable>, bytes_of(held.many)},
+        {number_of<DestroyMore>, {}},
+        {number_of<DestroyLater>, {}},
         {number_of<UseTable>, bytes_of(held.table)},
         {number_of<GiveTable>, bytes_of(TableToGive{held.many, id})},
         {number_of<CountEntries>, bytes_of(held.table)},

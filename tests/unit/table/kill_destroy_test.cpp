@@ -22,16 +22,19 @@ constexpr std::uint64_t recovery_stride = test::effort(std::uint64_t{1}, std::ui
 struct Filling {
     std::uint32_t keys;
     bool may_grow;
+    bool is_in_pieces = false;  // the table is destroyed in pieces
 };
 
 void PrintTo(const Filling& filling, std::ostream* out) {
-    *out << filling.keys << (filling.may_grow ? " keys" : " keys in one chain");
+    *out << filling.keys << (filling.may_grow ? " keys" : " keys in one chain")
+         << (filling.is_in_pieces ? ", in pieces" : "");
 }
 
 constexpr std::uint64_t id = 77;
 
 struct DestroyScene : TableScene<DestroyScene> {
-    explicit DestroyScene(const Filling& filling) : TableScene(1) {
+    explicit DestroyScene(const Filling& filling)
+        : TableScene(1), is_in_pieces(filling.is_in_pieces) {
         table = own.table.make({1, filling.may_grow, false, id});
         own.table.keep();
         for (std::uint32_t key = 0; key < filling.keys; ++key) {
@@ -42,7 +45,12 @@ struct DestroyScene : TableScene<DestroyScene> {
 
     void act() const {
         Stepped by = user(test::victim);
-        (void)by.table.destroy(table, id);
+        if (!is_in_pieces) {
+            (void)by.table.destroy(table, id);
+        } else if (by.table.begin_to_destroy(table, id)) {
+            while (by.table.destroy_more(by.table.destroyed_least)) {
+            }
+        }
     }
 
     void expect_nothing_lost(const std::string& when) {
@@ -54,6 +62,7 @@ struct DestroyScene : TableScene<DestroyScene> {
         EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
     }
 
+    bool is_in_pieces;
     BlockNumber table = 0;
 };
 
@@ -96,7 +105,11 @@ INSTANTIATE_TEST_SUITE_P(tables,
                                          Filling{17, false},
                                          Filling{8, true},
                                          Filling{14, true},
-                                         Filling{31, true}));
+                                         Filling{31, true},
+                                         Filling{0, true, true},
+                                         Filling{17, false, true},
+                                         Filling{14, true, true},
+                                         Filling{31, true, true}));
 
 // The victim makes the table.
 struct MakeScene : TableScene<MakeScene> {

@@ -262,6 +262,49 @@ TEST_F(TableTest, is_destroyed_while_it_grows_once_more) {
     user_.table.reclaim();
 }
 
+// The participant changes another table between two pieces, and has begun a second destruction.
+TEST_F(TableTest, are_destroyed_in_pieces_of_a_bounded_length) {
+    const BlockNumber fixed = make(1, false);
+    const BlockNumber grown = make(1);
+    const BlockNumber other = make(2);
+    for (int i = 0; i < 1'000; ++i) {
+        ASSERT_EQ(insert(fixed, std::to_string(i), "fixed"), Effect::done);
+        ASSERT_EQ(insert(grown, std::to_string(i), "grown"), Effect::done);
+    }
+    user_.table.reclaim();
+    EXPECT_FALSE(user_.table.destroy_more());
+    EXPECT_TRUE(user_.table.begin_to_destroy(fixed, 0));
+    EXPECT_FALSE(user_.table.begin_to_destroy(fixed, 0));
+    EXPECT_FALSE(user_.table.is_table(fixed, 0));
+    EXPECT_TRUE(user_.table.destroy_more());
+    EXPECT_TRUE(user_.table.begin_to_destroy(grown, 0));
+    EXPECT_FALSE(user_.table.destroy(grown, 0));
+    int pieces = 0;
+    for (bool has_more = true; has_more; ++pieces) {
+        const std::uint64_t blocks = shared_.blocks_in_use();
+        has_more = user_.table.destroy_more(64);
+        EXPECT_LE(blocks - shared_.blocks_in_use(), 64U + Head<std::atomic>::levels_max);
+        const std::string key = std::to_string(pieces);
+        ASSERT_EQ(insert(other, key, "other"), Effect::done);
+        ASSERT_EQ(user_.table.erase(other, key_of(key)), Effect::done);
+        user_.table.reclaim();
+    }
+    EXPECT_GT(pieces, 2'000 / 64);
+    EXPECT_EQ(shared_.blocks_in_use(), 1U);
+    EXPECT_TRUE(user_.table.destroy(other, 0));
+}
+
+TEST_F(TableTest, is_destroyed_as_a_whole_beside_one_that_is_destroyed_in_pieces) {
+    const BlockNumber pieces = make(1'000);
+    const BlockNumber whole = make(1'000);
+    EXPECT_TRUE(user_.table.begin_to_destroy(pieces, 0));
+    EXPECT_TRUE(user_.table.destroy_more());
+    EXPECT_TRUE(user_.table.destroy(whole, 0));
+    EXPECT_EQ(shared_.blocks_in_use(), 1U);
+    while (user_.table.destroy_more()) {
+    }
+}
+
 TEST_F(TableTest, tables_of_a_heap_do_not_mix) {
     const BlockNumber one = make(2);
     const BlockNumber other = make(2);
