@@ -27,21 +27,52 @@ bool near_broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t
     });
 }
 
+namespace {
+
+// Broadcasts a buffer in segments. A member receives the next segments from the node above while it
+// passes on the one that has come.
+class Broadcast {
+public:
+    Broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t root)
+        : team_(team), tree_(team, root), buffer_(buffer), bytes_(bytes) {}
+
+    bool run() {
+        const std::uint64_t count = std::max<std::uint64_t>(1, (bytes_ + segment - 1) / segment);
+        std::uint64_t begun = 0;
+        for (std::uint64_t number = 0; number < count; ++number) {
+            for (; begun < count && begun < number + FarTree::in_flight; ++begun) {
+                if (!tree_.begin_receive(begun, at(begun), bytes_of(begun))) return false;
+            }
+            if (!tree_.receive(number) ||
+                !tree_.begin_sends(number, at(number), bytes_of(number)) ||
+                !near_broadcast(team_, at(number), bytes_of(number),
+                                team_.members().place_of(tree_.speaker())))
+                return false;
+        }
+        return tree_.settle();
+    }
+
+private:
+    static constexpr std::uint64_t segment = segment_bytes(1);
+
+    [[nodiscard]] char* at(std::uint64_t number) const noexcept {
+        return buffer_ + number * segment;
+    }
+
+    [[nodiscard]] std::uint64_t bytes_of(std::uint64_t number) const noexcept {
+        return std::min(bytes_ - number * segment, segment);
+    }
+
+    Team& team_;
+    FarTree tree_;
+    char* buffer_;
+    std::uint64_t bytes_;
+};
+
+}  // namespace
+
 bool broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t root) {
-    const Membership& members = team.members();
-    if (members.size() == 1) return true;
-    FarTree tree(team, root);
-    const std::uint64_t segment = segment_bytes(1);
-    std::uint64_t done = 0;
-    do {
-        const std::uint64_t now = std::min(bytes - done, segment);
-        char* const part = buffer + done;
-        if (!tree.receive(part, now) || !tree.begin_sends(part, now)) return false;
-        if (!near_broadcast(team, part, now, members.place_of(tree.speaker()))) return false;
-        if (!tree.settle()) return false;
-        done += now;
-    } while (done < bytes);
-    return true;
+    return team.members().size() == 1 || Broadcast(team, buffer, bytes, root).run();
 }
 
 }  // namespace acp::team

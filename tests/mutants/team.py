@@ -12,7 +12,7 @@ LAYERS = ("operations", "claims", "pm", "message", "data", "gma", "allocator", "
 # name: (file, text, instead)
 MUTANTS = {
     "the tree of nodes lacks its last child": ("far_tree.hpp", "own + distance < nodes", "own + distance + 1 < nodes"),
-    "a node's members read a broadcast from the leader": ("broadcast.cpp", "members.place_of(tree.speaker())", "std::uint32_t{0}"),
+    "a node's members read a broadcast from the leader": ("broadcast.cpp", "team_.members().place_of(tree_.speaker())", "std::uint32_t{0}"),
     "every chunk of a gather is taken as the first": ("gather.cpp", "at(near[place]) + done", "at(near[place])"),
     "an exclusive scan between nodes includes the own elements": ("exchange.cpp",
         "copy(result, is_exclusive ? before : combined, bytes)", "copy(result, combined, bytes)"),

@@ -86,6 +86,18 @@ TEST_P(CollectivesTest, a_broadcast_from_any_member_reaches_all) {
     }
 }
 
+TEST_P(CollectivesTest, a_broadcast_of_more_segments_than_are_in_flight_reaches_all) {
+    constexpr std::uint64_t count = 6 * segment_bytes(1) / 8 + 100;
+    const std::uint32_t root = size_ - 1;
+    node_.run_well(call({CollectiveCall::broadcast, 8 * count, root}, [root](Team& team) {
+        const bool is_root = team.members().own() == root;
+        Words words = is_root ? words_of(root, count) : Words(count);
+        if (!broadcast(team, bytes(words), 8 * count, root)) return false;
+        EXPECT_TRUE(words == words_of(root, count));
+        return true;
+    }));
+}
+
 // Subtraction with a shift is not associative: it shows in which order elements are combined.
 void follow(void* into, const void* from, std::size_t count, void* /*context*/) {
     for (std::size_t i = 0; i < count; ++i) {
