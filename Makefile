@@ -164,7 +164,7 @@ sim:
 
 mutants:
 	@cmake/setup.sh build test
-	$(call build_preset,mutants,acpsim acp_claims acp_operations acp_engine acp_pm acp_team acp_api)
+	$(call build_preset,mutants,acpsim acp_claims acp_operations acp_engine acp_pm acp_team acp_api acp_tool_common)
 	$(call build_preset,test,all conformance_dsm conformance_dsm_homes conformance_dsm_locks conformance_dsm_pointers conformance_dsm_random \
 	    dsm_driver dsm_stop_probe)
 	@python3 tests/sim/mutants.py --build build/mutants --jobs $(JOBS)
@@ -174,6 +174,7 @@ mutants:
 	@python3 tests/mutants/sequence.py
 	@python3 tests/mutants/ring.py
 	@python3 tests/mutants/call.py
+	@python3 tests/mutants/offload.py
 	@python3 tests/mutants/lock.py
 	@python3 tests/mutants/view.py
 	@python3 tests/mutants/exchange.py
