@@ -92,8 +92,7 @@ void LayerCarrier::begin_new(std::unique_lock<std::mutex>& lock,
 }
 
 void LayerCarrier::trace(const LayerCommand& command) noexcept {
-    std::array<char, 64>
-        text;  // NOLINT(cppcoreguidelines-pro-type-member-init): written as far as read
+    std::array<char, 64> text;  // NOLINT: written as far as read
     trace_->record_layer(std::string_view(text.data(), command.describe(text)));
 }
 
