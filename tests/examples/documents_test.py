@@ -30,6 +30,7 @@ PRINTS = {"docs/man/acp_register_memory.3.md": "4 ranks\n", "docs/man/acp_cas4.3
           "docs/man/acp_create_multimap.3.md": "2 in Berlin\n", "docs/man/acp3_insert_map.3.md": "Tokyo\n",
           "docs/man/acp3_push_back_vector.3.md": "of vector\n", "docs/man/acp_create_ws.3.md": "a note\n",
           "docs/man/acp_init_dsm.3.md": "rank 3 reads 0\n", "docs/man/acp_dsm_cxx.3.md": "2000\n",
+          "docs/man/acp_compat_veo.3.md": "labs(-42) = 42\n",
           "docs/man/acp_copy.3.md": "rank 2 got xxxx...\n", "docs/man/acp_path.3.md": "a copy from rank 3 takes the path "}
 
 
