@@ -57,7 +57,7 @@ struct Config {
     // message between nodes goes through the ring, while the receiver fetches longer ones
     // (ACP_EAGER_BYTES); the most requests in flight on one channel (ACP_CHANNEL_DEPTH)
     std::uint64_t channel_bytes = 16'384;
-    std::uint64_t eager_bytes = 65'536;
+    std::uint64_t eager_bytes = 16'384;
     std::uint32_t channel_requests = 1024;
     std::uint32_t colors = 1;                        // ACP_COLORS=1..4; color_count()
     std::uint64_t hang_timeout_ns = 60'000'000'000;  // ACP_HANG_TIMEOUT=seconds; 0 = never

@@ -40,9 +40,7 @@ constexpr std::uint64_t block_head_bytes = 2 * line_bytes;
 constexpr std::uint64_t recovery_pause_ns = 200'000'000;
 // Between nodes a ring holds the bytes in flight during a round trip, which is longer than on a
 // node: docs/adr/0023-channels.md.
-constexpr std::uint64_t far_ring_factor = 8;
-// Between nodes, where a record has at most about 1000 bytes: a longer message is fetched.
-constexpr std::uint64_t pieces_bytes_max = 16 << 10;
+constexpr std::uint64_t far_ring_factor = 4;
 // Longer pieces of a message gain nothing; see docs/adr/0024-pipe.md.
 constexpr std::uint64_t slot_bytes_max = 64 << 10;
 
@@ -233,7 +231,6 @@ RingSender<Path>& ChannelEnd::make_sending(const Path& path, const Introduction&
         rule.node = local::node_memory(segment);
     } else {
         rule.offer_bytes = tools_->settings.eager_bytes;
-        rule.offer_pieces_bytes = pieces_bytes_max;
     }
     std::atomic<std::uint64_t>& taken = is_near() ? rule.lending->taken : own().taken;
     auto work = std::make_unique<Sending<Path>>(tools_->gma, path, shape, key_of(receiver), rule,

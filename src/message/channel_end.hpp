@@ -36,7 +36,7 @@ namespace acp::message {
 struct ChannelSettings {
     std::uint64_t record_bytes = 16384;  // size of a receiver's ring; a power of two
     // longer messages to other nodes are fetched by the receiver
-    std::uint64_t eager_bytes = 65536;
+    std::uint64_t eager_bytes = 16384;
     std::uint32_t requests_max = 1024;  // the most requests in flight on one channel
 };
 

@@ -34,11 +34,9 @@ namespace acp::message {
 // When a message takes which way.
 struct SendingRule {
     std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
-    // longer messages are offered where the path has no long records
-    std::uint64_t offer_pieces_bytes = ~std::uint64_t{0};
-    std::uint64_t slot_bytes = 0;       // size of a pipe's slot
-    std::uint64_t lend_bytes = 0;       // longer messages become loans, where possible
-    PipeBlock* pipe = nullptr;          // allocates a pipe's slots; nullptr: no pipe
+    std::uint64_t slot_bytes = 0;                   // size of a pipe's slot
+    std::uint64_t lend_bytes = 0;                   // longer messages become loans, where possible
+    PipeBlock* pipe = nullptr;                      // allocates a pipe's slots; nullptr: no pipe
     LendingWords<>* lending = nullptr;  // the words of this end's loans; nullptr: no loans
     local::SharedRange node;            // local::node_memory
 };
@@ -102,7 +100,7 @@ private:
             request.bytes > rule_.lend_bytes && rule_.node.has(request.buffer, request.bytes)) {
             return lend(request);
         }
-        if (request.length == 0 && is_to_be_offered(request.bytes)) {
+        if (request.bytes > rule_.offer_bytes && request.length == 0) {
             const Offering offering = offer(request);
             if (offering != Offering::impossible) return offering == Offering::done;
         }
@@ -115,13 +113,6 @@ private:
     // The most bytes of one record, for a message of this length.
     [[nodiscard]] std::uint64_t record_bytes_max(std::uint64_t bytes) noexcept {
         return std::min(ring_.payload_bytes_max(), ring_.path().payload_bytes_max(bytes));
-    }
-
-    // A message of many short records takes longer than the round trip of an offer.
-    [[nodiscard]] bool is_to_be_offered(std::uint64_t bytes) noexcept {
-        if (bytes > rule_.offer_bytes) return true;
-        return bytes > rule_.offer_pieces_bytes &&
-               ring_.path().payload_bytes_max(bytes) < ring_.payload_bytes_max();
     }
 
     // If the heap has no room for a pipe, the next message tries again.

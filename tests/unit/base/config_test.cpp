@@ -90,7 +90,7 @@ const std::map<std::string, Cases>& all_cases() {
           {"1025G", "-1", "much"}}},
         {"ACP_CHANNEL_BYTES",
          {"16K", {{"1K", "1K"}, {"4096", "4K"}, {"16M", "16M"}}, {"512", "32M", "3K", "0", "x"}}},
-        {"ACP_EAGER_BYTES", {"64K", {{"0", "0"}, {"1G", "1G"}}, {"2G", "-1", "all"}}},
+        {"ACP_EAGER_BYTES", {"16K", {{"0", "0"}, {"1G", "1G"}}, {"2G", "-1", "all"}}},
         {"ACP_CHANNEL_DEPTH",
          {"1024", {{"1", "1"}, {"1000000", "1000000"}}, {"0", "1000001", "-1", "few"}}},
         {"ACP_DSM_FAULTS",
