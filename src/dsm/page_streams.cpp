@@ -132,7 +132,7 @@ StreamWindow PageStreams::begin_stream(Unit unit, std::uint64_t ahead_max) noexc
 
 // The stride of the last faults that lead to this one; else 0.
 std::int64_t PageStreams::stride_to(Unit unit) const noexcept {
-    std::array<Unit, history_max> last;  // the newest one first
+    std::array<Unit, history_max> last;  // NOLINT: written as far as read; the newest one first
     std::size_t count = 0;
     const std::uint32_t next = next_fault_.load(std::memory_order_relaxed);
     for (std::uint32_t back = 1; back <= history_max; ++back) {

@@ -25,7 +25,7 @@ struct FootprintPart {
 
 // The parts of the node segment in the order of SegmentLayout; the reserved bytes add up to its
 // total.
-//   shape, ranges  as Segment::create takes them
-[[nodiscard]] std::vector<FootprintPart> footprint_of(const Shape& shape, ClaimedRanges ranges);
+//   wanted, ranges  as Segment::create takes them
+[[nodiscard]] std::vector<FootprintPart> footprint_of(const Shape& wanted, ClaimedRanges ranges);
 
 }  // namespace acp::node
