@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/leak_check.hpp"
@@ -60,6 +61,18 @@ Status claim_range(
     return {Code::state, "a part of the range is in use"};
 }
 
+// A file of another process may be without its length yet; to touch a page after the end of a file
+// is a SIGBUS.
+Status check_length(int fd, std::uint64_t bytes) {
+    struct stat status {};
+
+    if (fstat(fd, &status) != 0) return system_failure("fstat", errno, "on a file to be mapped");
+    const auto length = static_cast<std::uint64_t>(status.st_size);
+    if (bytes <= length) return {};
+    return {Code::state, "cannot map " + std::to_string(bytes) + " bytes of a file of " +
+                             std::to_string(length)};
+}
+
 Status map_over(void* address, std::uint64_t bytes, int flags, int fd, std::uint64_t offset) {
     if (Status status = check_whole_pages(address, bytes, offset); !status.is_ok()) return status;
     void* got = mmap(address, bytes, read_write, flags | MAP_FIXED, fd, static_cast<off_t>(offset));
@@ -100,7 +113,10 @@ Result<Mapping> Mapping::map_anonymous(std::uint64_t bytes) {
 // after it is made. (Not under valgrind, which notes such a change of rights byte by byte.)
 Result<Mapping> Mapping::map(int fd, std::uint64_t bytes, int flags, int rights) {
     if (bytes == 0) return Status(Code::argument, "cannot map 0 bytes");
-    const bool is_late = (flags & MAP_SHARED) != 0 && !is_under_valgrind();
+    const bool is_of_file = (flags & MAP_SHARED) != 0;
+    if (Status status = is_of_file ? check_length(fd, bytes) : Status(); !status.is_ok())
+        return status;
+    const bool is_late = is_of_file && !is_under_valgrind();
     void* address = mmap(nullptr, bytes, is_late ? PROT_NONE : rights, flags, fd, 0);
     if (address == MAP_FAILED) return map_failure(errno, bytes);
     Mapping made(static_cast<char*>(address), bytes);

@@ -20,7 +20,8 @@ public:
     Mapping() noexcept = default;
 
     // Maps the first bytes of a file, shared with all that map it. fd may be closed afterwards.
-    // Errors: memory (address space used up, message says RLIMIT_AS), argument (0 bytes), system.
+    // Errors: memory (address space used up, message says RLIMIT_AS), argument (0 bytes), state (the
+    // file is shorter), system.
     static Result<Mapping> map_shared(int fd, std::uint64_t bytes);
 
     // map_shared() without write access, for a descriptor that may only be read.

@@ -267,6 +267,19 @@ class Missing(AcpstatTest):
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertIn(f'is called "{self.name}"', result.stderr)
 
+    def test_a_job_that_has_made_its_files_and_not_filled_them_yet_is_not_found(self):
+        for lengths in ((0, 0), (4096, 0), (1 << 20, 4096)):
+            files = [os.memfd_create(name) for name in ("acp-node 0", "acp-gateway 0")]
+            try:
+                for file, length in zip(files, lengths):
+                    os.ftruncate(file, length)
+                result = acpstat(str(os.getpid()))
+            finally:
+                for file in files:
+                    os.close(file)
+            self.assertEqual((result.returncode, result.stdout), (1, ""), (lengths, result.stderr))
+            self.assertIn(f'is called "{os.getpid()}"', result.stderr)
+
     def test_a_mistake_in_its_use_is_one(self):
         for arguments in (["--watch", "x"], ["--watch", "0"], ["--bogus"], ["a", "b"], ["--count", "3"]):
             self.assertEqual(acpstat(*arguments).returncode, 64, arguments)

@@ -141,9 +141,10 @@ TEST(CheckMappedMemory, refuses_the_pages_behind_the_end_of_a_mapped_file) {
     const FileDescriptor file(mkstemp(name));
     ASSERT_TRUE(file.is_open());
     unlink(name);
-    ASSERT_EQ(ftruncate(file.get(), 10), 0);
+    ASSERT_EQ(ftruncate(file.get(), static_cast<off_t>(2 * page_bytes())), 0);
     auto mapping = Mapping::map_shared(file.get(), 2 * page_bytes());
     ASSERT_TRUE(mapping.is_ok());
+    ASSERT_EQ(ftruncate(file.get(), 10), 0);
     EXPECT_TRUE(check_mapped(mapping.value().data(), 10).is_ok());
     const auto status = check_mapped(mapping.value().data(), 2 * page_bytes());
     ASSERT_FALSE(status.is_ok());

@@ -234,6 +234,13 @@ TEST(Mapping, reports_what_cannot_be_mapped) {
     const auto closed = Mapping::map_shared(-1, 4096);
     ASSERT_FALSE(closed.is_ok());
     EXPECT_EQ(closed.failure().code(), Code::system);
+    const FileDescriptor file = file_of(4096);
+    for (const auto& too_long :
+         {Mapping::map_shared(file.get(), 4097), Mapping::map_shared_read_only(file.get(), 4097)}) {
+        ASSERT_FALSE(too_long.is_ok());
+        EXPECT_EQ(too_long.failure().code(), Code::state);
+        EXPECT_EQ(too_long.failure().message(), "cannot map 4097 bytes of a file of 4096");
+    }
 }
 
 TEST(Mapping, names_the_limit_of_address_space_what_is_in_use_and_what_is_needed) {
