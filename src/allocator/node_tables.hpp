@@ -114,6 +114,11 @@ public:
     // Frees a bounded part of the tables whose destruction was begun. Returns whether more is left.
     bool destroy_more() { return !is_for_others() || tables_.destroy_more(); }
 
+    // Whether a table whose destruction was begun is left, wholly or in part.
+    [[nodiscard]] bool is_being_destroyed(table::BlockNumber table) {
+        return !is_for_others() || tables_.is_being_destroyed(table);
+    }
+
     // Returns HashTable::entries(), also after processes were killed in a change.
     [[nodiscard]] std::optional<std::uint64_t> entries(table::BlockNumber table) {
         heap_.recover_if_any(lease_.cache());

@@ -75,7 +75,7 @@ public:
     // and where the caller asks for it. false: there is no such table.
     bool destroy(table::BlockNumber table, std::uint64_t id);
 
-    // Frees a part of what the gateway destroys. Returns whether more is left.
+    // Frees a part of all that the gateway destroys. Returns whether more is left.
     bool destroy_more();
 
     // The block of this heap at an address; 0: no table or directory can begin there.

@@ -128,8 +128,10 @@ Code DestroyTable::on(OwnedTables& owner, Block table, const Call& call, Reply& 
     return Code::ok;
 }
 
-Code DestroyMore::run(Owner& owner, const Call& /*call*/, Reply& reply) noexcept {
-    reply->has_more = owner.destroy_more() ? 1 : 0;
+Code DestroyMore::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    const bool is_left =
+        owner.destroy_more() && owner.tables().is_being_destroyed(owner.at(call->name.table));
+    reply->has_more = is_left ? 1 : 0;
     return Code::ok;
 }
 

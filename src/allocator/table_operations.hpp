@@ -87,7 +87,7 @@ struct OneTable {
 };
 
 struct Destroyed {
-    std::uint64_t has_more = 0;  // 1: blocks of tables that are gone are left
+    std::uint64_t has_more = 0;  // 1: blocks of the table are left
 };
 
 // The table is gone when this returns. A gateway frees its blocks in bounded parts: one at each
@@ -98,12 +98,12 @@ struct DestroyTable : TableOperation<DestroyTable, OneTable, Destroyed> {
     static base::Code on(OwnedTables& owner, Block table, const Call& call, Reply& reply) noexcept;
 };
 
-struct DestroyMore : InHeapOperation<DestroyMore, OwnedTables, local::Nothing, Destroyed> {
+struct DestroyMore : InHeapOperation<DestroyMore, OwnedTables, OneTable, Destroyed> {
     static constexpr local::OperationName name{"table.destroy_more", "freeing destroyed tables"};
     static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
 };
 
-// DestroyMore in a later round of the gateway.
+// Frees such a part in a later round of the gateway.
 struct DestroyLater : InHeapOperation<DestroyLater, OwnedTables, local::Nothing, local::Nothing> {
     static constexpr local::OperationName name{"table.destroy_later",
                                                "freeing destroyed tables later on"};

@@ -169,11 +169,13 @@ void Directories::destroy_tables(const Directory& directory) noexcept {
         };
         std::vector<allocator::Destroyed> destroyed(directory.tables.size());
         Asks asks(gma_);
-        for (std::size_t i = 0; i < destroyed.size(); ++i) {
+        const auto ask = [&](auto operation, std::size_t i) {
             const GlobalAddress table = directory.tables[i];
-            if (table == 0) continue;
-            asks.add(RemoteCall<allocator::DestroyTable>::request(
+            asks.add(RemoteCall<decltype(operation)>::request(
                 owner_of(table), {{table, directory.body.id}}, {}, destroyed[i]));
+        };
+        for (std::size_t i = 0; i < destroyed.size(); ++i) {
+            if (directory.tables[i] != 0) ask(allocator::DestroyTable{}, i);
         }
         for (bool has_more = true; has_more;) {
             (void)asks.wait();
@@ -181,8 +183,7 @@ void Directories::destroy_tables(const Directory& directory) noexcept {
             for (std::size_t i = 0; i < destroyed.size(); ++i) {
                 if (std::exchange(destroyed[i].has_more, 0) == 0) continue;
                 has_more = true;
-                asks.add(RemoteCall<allocator::DestroyMore>::request(owner_of(directory.tables[i]),
-                                                                     {}, {}, destroyed[i]));
+                ask(allocator::DestroyMore{}, i);
             }
         }
     } catch (const std::bad_alloc&) {

@@ -92,6 +92,14 @@ public:
         shown.chain.store(0, std::memory_order_relaxed);
     }
 
+    // Whether a table or directory is being destroyed by a participant. Also false for numbers of
+    // no such block, which the program may have written.
+    [[nodiscard]] bool is_destroyed_by(BlockNumber block, std::uint32_t destroyer) const {
+        return ground_.has_allocated(block, signed_bytes) &&
+               ground_.head(block).mark.load(std::memory_order_acquire) ==
+                   Head<Atomic>::mark_of_destroyed(block, destroyer);
+    }
+
 private:
     static constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 
@@ -108,14 +116,6 @@ private:
         // release: the word above; partner: finish() of another participant
         destroyer.destroying.store(block, std::memory_order_release);
         forget();
-    }
-
-    // Whether a table or directory is being destroyed by a participant. Also false for numbers of
-    // no such block, which the program may have written.
-    [[nodiscard]] bool is_destroyed_by(BlockNumber block, std::uint32_t destroyer) const {
-        return ground_.has_allocated(block, signed_bytes) &&
-               ground_.head(block).mark.load(std::memory_order_acquire) ==
-                   Head<Atomic>::mark_of_destroyed(block, destroyer);
     }
 
     [[nodiscard]] BlockNumber next_of(BlockNumber block, std::uint32_t destroyer) const {
@@ -275,6 +275,11 @@ bool HashTable<Atomic>::begin_to_destroy(BlockNumber table, std::uint64_t id) {
 template <template <class> class Atomic>
 bool HashTable<Atomic>::destroy_more(std::uint64_t steps) {
     return Destruction<Atomic>(ground_).free_piece(ground_.own(), steps);
+}
+
+template <template <class> class Atomic>
+bool HashTable<Atomic>::is_being_destroyed(BlockNumber table) const {
+    return Destruction<Atomic>(ground_).is_destroyed_by(table, ground_.own());
 }
 
 template <template <class> class Atomic>

@@ -212,6 +212,9 @@ public:
     //   steps  the most entries and buckets that are freed; destroyed_least or more
     bool destroy_more(std::uint64_t steps = 256);
 
+    // Whether this participant has begun to destroy a table and has not freed all of it.
+    [[nodiscard]] bool is_being_destroyed(BlockNumber table) const;
+
     // So many steps free something: the first bucket of a chain, and the next one with its entries.
     static constexpr std::uint64_t destroyed_least = 2 + Bucket<Atomic>::slots_max;
 

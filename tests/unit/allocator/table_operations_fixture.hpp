@@ -79,6 +79,10 @@ protected:
         return run<DestroyTable>(Message().add(TableName{table, id}));
     }
 
+    [[nodiscard]] bool destroy_more(std::uint64_t table) {
+        return run<DestroyMore>(Message().add(TableName{table, id})) == Code::ok;
+    }
+
     template <typename Value>
     [[nodiscard]] Value told() const {
         Value value{};

@@ -290,7 +290,7 @@ TEST_F(TableOperationsTest, of_a_gateway_free_a_destroyed_table_in_parts) {
     EXPECT_EQ(destroy(table), Code::stale);
     const std::uint64_t other = make();
     std::uint32_t parts = 1;
-    for (; run<DestroyMore>(Message()) == Code::ok && told<Destroyed>().has_more != 0; ++parts) {
+    for (; destroy_more(table) && told<Destroyed>().has_more != 0; ++parts) {
         EXPECT_EQ(later_, asks);
         EXPECT_EQ(run<DestroyLater>(Message()), Code::ok);
     }
@@ -302,11 +302,30 @@ TEST_F(TableOperationsTest, of_a_gateway_free_a_destroyed_table_in_parts) {
     EXPECT_EQ(heap.usage(0).blocks, before);
 }
 
+// The last one to be destroyed is freed first.
+TEST_F(TableOperationsTest, of_a_gateway_say_whether_blocks_of_the_table_that_was_named_are_left) {
+    thread_ = local::OperationContext::gateway_thread;
+    const std::uint64_t first = make(1U << 12);
+    const std::uint64_t last = make(1U << 10);
+    EXPECT_EQ(destroy(first), Code::ok);
+    EXPECT_EQ(destroy(last), Code::ok);
+    while (destroy_more(last) && told<Destroyed>().has_more != 0) {
+    }
+    EXPECT_TRUE(destroy_more(first));
+    EXPECT_EQ(told<Destroyed>().has_more, 1U);
+    EXPECT_TRUE(destroy_more(0)) << "names no table";
+    EXPECT_EQ(told<Destroyed>().has_more, 0U);
+    std::uint32_t parts = 0;
+    for (; destroy_more(first) && told<Destroyed>().has_more != 0; ++parts) {
+    }
+    EXPECT_GT(parts, (1U << 11) / 256);
+}
+
 TEST_F(TableOperationsTest, of_a_thread_of_the_node_free_the_whole_table) {
     const std::uint64_t table = make(1U << 12);
     EXPECT_EQ(destroy(table), Code::ok);
     EXPECT_EQ(told<Destroyed>().has_more, 0U);
-    EXPECT_EQ(run<DestroyMore>(Message()), Code::ok);
+    EXPECT_TRUE(destroy_more(table));
     EXPECT_EQ(told<Destroyed>().has_more, 0U);
 }
 
@@ -316,7 +335,7 @@ TEST_F(TableOperationsTest, say_that_there_is_no_heap) {
     const std::vector<std::pair<local::NumberedOperation, Message>> calls{
         {row_of<MakeTable>, Message().add(TableToMake())},
         {row_of<DestroyTable>, Message().add(TableName())},
-        {row_of<DestroyMore>, Message()},
+        {row_of<DestroyMore>, Message().add(OneTable())},
         {row_of<DestroyLater>, Message()},
         {row_of<UseTable>, Message().add(OneTable())},
         {row_of<GiveTable>, Message().add(TableToGive())},

@@ -195,7 +195,7 @@ void HostileScene::add_table_requests(std::vector<Request>& all) const {
     const std::vector<Request> requests{
         {number_of<MakeTable>, bytes_of(TableToMake{8, 1, 0, id})},
         {number_of<DestroyTable>, bytes_of(held.many)},
-        {number_of<DestroyMore>, {}},
+        {number_of<DestroyMore>, bytes_of(held.many)},
         {number_of<DestroyLater>, {}},
         {number_of<UseTable>, bytes_of(held.table)},
         {number_of<GiveTable>, bytes_of(TableToGive{held.many, id})},

@@ -297,12 +297,16 @@ TEST_F(TableTest, are_destroyed_in_pieces_of_a_bounded_length) {
 TEST_F(TableTest, is_destroyed_as_a_whole_beside_one_that_is_destroyed_in_pieces) {
     const BlockNumber pieces = make(1'000);
     const BlockNumber whole = make(1'000);
+    EXPECT_FALSE(user_.table.is_being_destroyed(pieces));
     EXPECT_TRUE(user_.table.begin_to_destroy(pieces, 0));
     EXPECT_TRUE(user_.table.destroy_more());
     EXPECT_TRUE(user_.table.destroy(whole, 0));
     EXPECT_EQ(shared_.blocks_in_use(), 1U);
+    EXPECT_FALSE(user_.table.is_being_destroyed(whole));
     while (user_.table.destroy_more()) {
+        EXPECT_TRUE(user_.table.is_being_destroyed(pieces));
     }
+    EXPECT_FALSE(user_.table.is_being_destroyed(pieces));
 }
 
 TEST_F(TableTest, tables_of_a_heap_do_not_mix) {

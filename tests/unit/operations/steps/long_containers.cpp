@@ -275,7 +275,7 @@ void LongContainers::add_table_requests(std::vector<LongRequest>& all) {
         {"some of 4000", {number_of<ClearTable>, bytes_of(TableToClear{table_, {}})}},
         {"4000", {number_of<GiveTable>, bytes_of(TableToGive{table_, id + 1})}},
         {"4000", {number_of<DestroyTable>, bytes_of(many_)}},
-        {"some of 4000", {number_of<DestroyMore>, {}}},
+        {"some of 4000", {number_of<DestroyMore>, bytes_of(many_)}},
         {"some of 4000", {number_of<DestroyLater>, {}}},
     };
     all.insert(all.end(), last.begin(), last.end());
