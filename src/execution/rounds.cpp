@@ -99,6 +99,7 @@ Status Rounds::start() {
     is_sent_ = false;
     run([this] {
         send_if_possible();
+        if (is_sent_ && !routes_.parcels.empty()) gma_.send_rest();
         if (!under_way_.empty()) forget_ended();
     });
     return is_broken() ? breakage_.failure() : Status();
@@ -267,7 +268,7 @@ void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity, GlobalA
                              std::as_bytes(std::span(&put, 1)),
                              {},
                              nullptr},
-                            gma::handle_null);
+                            gma::Departure::together);
 }
 
 // Writes `bytes` to `target` on another node, then the round's number to `word`, and wakes the

@@ -45,6 +45,8 @@ public:
 
     [[nodiscard]] bool is_empty() const noexcept { return count_ == 0; }
 
+    [[nodiscard]] bool is_full() const noexcept { return count_ == count_max; }
+
     // They fail with the commands that they wait for.
     void forget_all() noexcept { count_ = 0; }
 

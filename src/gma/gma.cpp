@@ -251,8 +251,8 @@ base::Result<local::Key> Gma::register_memory(void* address,
     return key;
 }
 
-Handle Gma::issue_followed(const Command& copy, const Invocation& call, Handle order) {
-    return issuer_.issue_followed(copy, call, order);
+Handle Gma::issue_followed(const Command& copy, const Invocation& call, Departure departure) {
+    return issuer_.issue_followed(copy, call, departure);
 }
 
 Handle Gma::issue_followed(const PointerCopy& put, const Invocation& call, Handle order) {
@@ -261,6 +261,10 @@ Handle Gma::issue_followed(const PointerCopy& put, const Invocation& call, Handl
 
 Handle Gma::issue_signalled(const PointerCopy& put, const Signal& signal, Handle order) {
     return pointer_issuer_.issue_signalled(put, signal, order);
+}
+
+void Gma::send_rest() {
+    progress_.send_rest();
 }
 
 base::Status Gma::invoke_failure(const Invocation& call, base::Code code) const {

@@ -130,8 +130,9 @@ public:
         return issuer_.issue_invoke(call, order);
     }
 
-    Handle issue_followed(const Command& copy, const Invocation& call, Handle order);  // see Issuer
+    Handle issue_followed(const Command& copy, const Invocation& call, Departure departure);
     Handle issue_followed(const PointerCopy& put, const Invocation& call, Handle order);
+    void send_rest();  // after commands that were issued to leave together
 
     // The failure of a numbered operation that its caller ran itself.
     base::Status invoke_failure(const Invocation& call, base::Code code) const;
@@ -199,7 +200,6 @@ public:
 
     void drop_failures(Handle handle) { completion_.drop_failures(handle); }
 
-    // Completion::is_complete.
     [[nodiscard]] bool is_complete(Handle handle) { return completion_.is_complete(handle); }
 
     base::Result<local::Key> register_memory(void* address,

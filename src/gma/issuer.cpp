@@ -159,15 +159,6 @@ Handle Issuer::issue_invoke_long(const local::NumberedOperation& operation,
     return queue({command, order, &call}, Route::direct);
 }
 
-Handle Issuer::issue_followed(const Command& copy, const Invocation& call, Handle order) {
-    const os::CancellationHold cancellation;  // it may wait for room
-    if (parts_.invokes.find(call) == nullptr) return fail(parts_.invokes.refusal(call));
-    Command second = parts_.invokes.command_of(call);
-    Route route = Route::none;
-    base::Status failure = check(copy, nullptr, route);
-    return failure.is_ok() ? queue({copy, order, &call, &second}, route) : fail(std::move(failure));
-}
-
 base::Status Issuer::check(const Command& first, const Command* second, Route& route) {
     try {
         local::Hazards::Lease lease(hazards_);

@@ -32,6 +32,10 @@
 
 namespace acp::gma {
 
+// When commands leave for another node: now, or together with those that are issued next, at the latest with
+// Progress::send_rest() or the next poll.
+enum class Departure : std::uint8_t { now, together };
+
 class Issuer {
 public:
     // The parts of global memory access that an issuer works with. All must outlive it.
@@ -93,9 +97,18 @@ public:
     Handle issue_invoke(const Invocation& call, Handle order);
 
     // Issues a copy, and a numbered operation that runs when the copy has ended well, under one handle;
-    // a failure of either is the handle's. Where the link keeps their order, both leave at once.
+    // a failure of either is the handle's. Where the link keeps their order, both leave in one flight.
     //   call  as for issue_invoke()
-    Handle issue_followed(const Command& copy, const Invocation& call, Handle order);
+    Handle issue_followed(const Command& copy, const Invocation& call, Departure departure);
+
+    // issue_followed() of a copy whose addresses were checked, with an order. Takes over its loan as
+    // queue() does.
+    //   route  of the copy
+    Handle queue_followed(const Command& copy,
+                          const Invocation& call,
+                          Handle order,
+                          Route route,
+                          Departure departure);
 
     // Takes the memory that issue_invoke() on another node needs besides the command's record,
     // once. False: there is none.
@@ -156,6 +169,7 @@ private:
                         std::uint64_t bytes,
                         Handle order);
 
+    Handle issue_followed_to_link(const Command& copy, const Invocation& call, Departure departure);
     Handle end_invoke(const Invocation& call, base::Code code);
     Handle issue_invoke_long(const local::NumberedOperation& operation,
                              const Invocation& call,

@@ -99,8 +99,7 @@ Handle PointerIssuer::issue_followed(const PointerCopy& put, const Invocation& c
         ends_.give_back(command.loan());
         return issuer_.fail(std::move(failure));
     }
-    Command second = parts_.invokes.command_of(call);
-    return issuer_.queue({command, order, &call, &second}, route);
+    return issuer_.queue_followed(command, call, order, route, Departure::now);
 }
 
 // Whether the calling thread has moved the bytes. A copy that fails here is issued, fails again and

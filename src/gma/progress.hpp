@@ -116,8 +116,13 @@ public:
     // Called after RemoteCarrier::collect(): hands the collected commands to the link, and takes in
     // the ends of others. If another thread is the driver the next poll does both, and this call
     // wakes a thread for it.
-    //   is_ahead  called after collect_ahead(): there is one command, and no ends are taken in
+    //   is_ahead  no ends are taken in, for few commands wait
     void send_collected(bool is_ahead = false);
+
+    // Hands commands that were collected and wait for more to the link, if there are any.
+    void send_rest() {
+        if (remote_.has_collected()) send_collected(true);
+    }
 
     // Gives a ready command to the carrier of its route, which is not Route::none. With the lock;
     // then the caller polls, or wakes a thread that does (wake_worker(), leave_rest()).

@@ -71,6 +71,9 @@ public:
     // poll hands it over. True: the caller must hand over now. With the lock; any thread.
     [[nodiscard]] bool collect_ahead(std::uint64_t number, Handle order) noexcept;
 
+    // Whether collect_ahead() takes no more until the next poll. With the lock; any thread.
+    [[nodiscard]] bool is_ahead_full() const noexcept { return ahead_.is_full(); }
+
     // The caller did not get the driver's role: the next poll hands over the collected commands.
     // Any thread.
     void leave_to_others() noexcept {

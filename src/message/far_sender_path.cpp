@@ -44,7 +44,7 @@ gma::Handle FarSenderPath::send(std::uint64_t offset, std::uint64_t value) noexc
                                  .source = place_.mirror->address() + placed_at_,
                                  .bytes = payload.size(),
                                  .expected = memory::Command::note(memory::IssuedBy::move)},
-                                call, gma::handle_null);
+                                call, gma::Departure::now);
 }
 
 // Waits for the oldest operation in flight.

@@ -2,6 +2,7 @@
 // Short puts and invokes that are submitted to the link before the commands that they are ordered after
 // have completed (ORD-66): which commands are, and that each runs once, or fails once. The test's link
 // only keeps commands; the test completes them.
+#include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
 #include <mutex>
@@ -132,10 +133,10 @@ protected:
     }
 
     // A copy of `bytes` bytes to process 2, and that operation behind it.
-    Handle copy_and_invoke(std::uint64_t bytes) {
+    Handle copy_and_invoke(std::uint64_t bytes, Departure departure = Departure::now) {
         return rank_->gma->issue_followed(
             {.target = rank_->starter(2), .source = rank_->starter(0), .bytes = bytes}, operation(),
-            handle_null);
+            departure);
     }
 
     // Waits until the link has `count` commands, which the service thread may be submitting, and
@@ -275,6 +276,45 @@ TEST_F(AheadTest, a_followed_copy_waits_for_nothing_else) {
     EXPECT_EQ(taken[others + 1].before, both - 2);
     EXPECT_EQ(taken[others + 1].before_count, 1U);
     EXPECT_EQ(end_all(both), Code::ok);
+}
+
+// While a command is in flight, pairs wait for the next poll, so that they share its datagrams.
+TEST_F(AheadTest, followed_copies_leave_together) {
+    const Handle first = copy(3, 0, 16, handle_null);
+    (void)taken_of(1);
+    const Handle one = copy_and_invoke(1024, Departure::together);
+    const Handle two = copy_and_invoke(2048, Departure::together);
+    rank_->gma->send_rest();
+    const auto taken = taken_of(5);
+    ASSERT_EQ(taken.size(), 5U);
+    for (const Handle both : {one, two}) {
+        const auto operation = std::ranges::find(taken, both, &memory::NumberedCommand::number);
+        ASSERT_NE(operation, taken.end());
+        EXPECT_EQ(operation->before, both - 2);
+        EXPECT_EQ(operation->before_count, 1U);
+        const auto data = std::ranges::find(taken, both - 2, &memory::NumberedCommand::number);
+        EXPECT_LT(data, operation);
+    }
+    EXPECT_EQ(end_all(two), Code::ok);
+    EXPECT_EQ(wait(one), Code::ok);
+    EXPECT_EQ(wait(first), Code::ok);
+    rank_->gma->send_rest();  // nothing is left
+    EXPECT_EQ(link_->taken().size(), 5U);
+}
+
+// However many are issued before a poll, each operation leaves behind its copy at once.
+TEST_F(AheadTest, any_number_of_followed_copies_goes_ahead) {
+    constexpr std::size_t pairs = 40;
+    (void)copy(3, 0, 16, handle_null);
+    Handle last = handle_null;
+    for (std::size_t i = 0; i < pairs; ++i) last = copy_and_invoke(1024, Departure::together);
+    rank_->gma->send_rest();
+    const auto taken = taken_of(1 + 2 * pairs);
+    ASSERT_EQ(taken.size(), 1 + 2 * pairs);
+    const auto ordered = std::ranges::count_if(
+        taken, [](const memory::NumberedCommand& each) { return each.before_count == 1; });
+    EXPECT_EQ(static_cast<std::size_t>(ordered), pairs);
+    EXPECT_EQ(end_all(last), Code::ok);
 }
 
 TEST_F(AheadTest, a_failed_copy_is_the_failure_of_what_follows_it) {
