@@ -57,12 +57,17 @@ public:
         if (is_done()) return gma::LookResult::all;
         // A thread that has locked the end makes the same progress.
         const std::unique_lock lock(end_.mutex, std::try_to_lock);
-        const bool has_moved = lock && has_end() && end_.go_on();
+        const bool is_mine = lock && has_end();
+        if (is_mine) is_far_ = !channels_.is_near(end_);
+        const bool has_moved = is_mine && end_.go_on();
         if (is_done()) return gma::LookResult::all;
         return has_moved ? gma::LookResult::progress : gma::LookResult::nothing;
     }
 
     gma::LookResult look() override { return look_here(); }
+
+    // Whether the partner is on another node, as of the last poll.
+    [[nodiscard]] bool is_far() const noexcept { return is_far_; }
 
     // Polls once, after waiting for the lock.
     [[nodiscard]] bool look_thoroughly() noexcept {
@@ -95,6 +100,7 @@ private:
     ChannelRequest& request_;
     SlotHandle handle_;
     ChannelEnd& end_;  // valid while the handle names the request
+    bool is_far_ = false;
 };
 
 Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) {
@@ -216,6 +222,9 @@ Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
     const int looks = timeout_ns == 0 ? 1 : looks_at_once;
     for (int i = 0; i < looks && !is_done; ++i) {
         is_done = condition.look_here() == gma::LookResult::all;
+        // What a partner on another node sends arrives only while a gateway runs, perhaps in this
+        // thread or on its CPU: the full wait is due.
+        if (condition.is_far()) break;
         if (!is_done) os::relax();
     }
     if (!is_done && timeout_ns == 0) {
@@ -253,6 +262,11 @@ RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
         ends_.give_back(end);
     }
     return ended;
+}
+
+bool Channels::is_near(const ChannelEnd& end) const noexcept {
+    const local::Space& space = tools_.gma.space();
+    return space.is_on_node(end.name().sender) && space.is_on_node(end.name().receiver);
 }
 
 void Channels::settle_sent() noexcept {

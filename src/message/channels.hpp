@@ -36,7 +36,7 @@ public:
         return ended_at_once >> slot_index_bits;
     }
 
-    // How often a waiting thread polls the ring alone before it makes progress on everything.
+    // How often a waiting thread polls a ring of its node alone before it makes progress on everything.
     static constexpr int looks_at_once = 128;
 
     //   handles_made  handles_made() of the epoch before this one
@@ -144,6 +144,7 @@ private:
                                  char* buffer,
                                  std::uint64_t bytes);
     RequestEnd take(ChannelRequest& request, SlotHandle handle);
+    [[nodiscard]] bool is_near(const ChannelEnd& end) const noexcept;
     base::Status with_partner(const ChannelEnd& end, base::Status status) const noexcept;
 
     Pairing pairing_;
