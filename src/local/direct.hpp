@@ -95,7 +95,7 @@ using Vector = std::uint64_t __attribute__((vector_size(16)));
 // 50 GB/s at 1 MiB), at any alignment. For fewer bytes the library is faster.
 inline constexpr std::uint64_t string_move_bytes_min = 4096;
 
-//   bytes  at least string_move_bytes_min. The ranges may overlap.
+// See local/bulk_move.hpp.   bytes  at least string_move_bytes_min. The ranges may overlap.
 void move_bulk(char* target, const char* source, std::uint64_t bytes) noexcept;
 
 // The most bytes that move_few() moves.
