@@ -7,6 +7,7 @@
 #include <new>
 
 #include "gma/condition.hpp"
+#include "local/direct.hpp"
 #include "node/awaited.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
@@ -211,7 +212,7 @@ void Rounds::send_if_possible() {
         if (message.block != nullptr) {
             message.block->pack(message.to[parity], message.source);
         } else {
-            std::memcpy(message.to[parity], message.source, message.bytes);
+            local::move_bytes(message.to[parity], message.source, message.bytes);
         }
     }
     publish(routes_.head->started);
@@ -312,7 +313,7 @@ void Rounds::take(IncomingRoute& incoming) {
         } else if (message.is_in_lines) {
             sync::take_lines(message.target, message.from[parity], message.bytes, message.bytes);
         } else {
-            std::memcpy(message.target, message.from[parity], message.bytes);
+            local::move_bytes(message.target, message.from[parity], message.bytes);
         }
     }
     incoming.taken = round_;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "gma/gma.hpp"
+#include "local/direct.hpp"
 #include "local/shared_memory.hpp"
 #include "message/end_work.hpp"
 #include "message/lending.hpp"
@@ -232,7 +233,7 @@ private:
     // False: the sender is still copying its last piece.
     bool go_on_with_loan(RequestQueue& queue) noexcept {
         const auto copy = [](char* to, const char* from, std::uint64_t bytes) {
-            std::memcpy(to, from, bytes);
+            local::move_bytes(to, from, bytes);
         };
         LoanState state = borrower_.go_on(copy);
         if (state == LoanState::waits) {

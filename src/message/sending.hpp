@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <string>
 #include <utility>
@@ -20,6 +19,7 @@
 
 #include "base/fence.hpp"
 #include "gma/gma.hpp"
+#include "local/direct.hpp"
 #include "local/shared_memory.hpp"
 #include "message/end_work.hpp"
 #include "message/lending.hpp"
@@ -128,7 +128,7 @@ private:
             const std::uint64_t bytes = std::min(request.bytes - request.moved, piece_bytes);
             char* const slot = pipe_.reserve();
             if (slot == nullptr) return false;
-            std::memcpy(slot, request.buffer + request.moved, bytes);
+            local::move_bytes(slot, request.buffer + request.moved, bytes);
             if (pipe_.commit(bytes, request.bytes, static_cast<std::uint8_t>(RecordTag::slot)))
                 os::futex_wake(partner_.word(), os::everybody);
             request.moved += bytes;
@@ -186,7 +186,7 @@ private:
             return rule_.node.has_place(place, bytes);
         };
         const auto copy = [this](std::uint64_t place, const char* from, std::uint64_t bytes) {
-            std::memcpy(rule_.node.at(place), from, bytes);
+            local::move_bytes(rule_.node.at(place), from, bytes);
         };
         if (!lender_.help(*rule_.lending, request.offer, {request.buffer, request.bytes}, may_copy,
                           copy)) {

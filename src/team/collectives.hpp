@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 
+#include "local/direct.hpp"
 #include "team/combiner.hpp"
 #include "team/team.hpp"
 
@@ -122,7 +122,7 @@ bool scan(Team& team, const Reduction& reduction, ScanKind kind);
 // Functions that several of these calls use.
 
 inline void copy(char* target, const char* source, std::uint64_t bytes) noexcept {
-    if (target != source && bytes != 0) std::memcpy(target, source, bytes);
+    if (target != source) local::move_bytes(target, source, bytes);
 }
 
 // The room that elements take in a round. Elements of a program's own type are never put into the

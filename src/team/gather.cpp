@@ -31,7 +31,7 @@ private:
             const RoundNumber round = team_.begin_round();
             char* const room = team_.room(round, now);
             if (room == nullptr) return false;
-            if (now != 0) std::memcpy(room, at(members_.own()) + done, now);
+            local::move_bytes(room, at(members_.own()) + done, now);
             team_.publish(round);
             for (std::uint32_t place = 0; place < near.size(); ++place) {
                 if (place == members_.own_place()) continue;
