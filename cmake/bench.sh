@@ -31,6 +31,7 @@ measure idle 4 idle
 measure message 2 message
 measure rma 2 rma
 "$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" rma --json "$report/rma-nodes.json"
+"$bin/acprun" -n 2 --heap-size 1G "$bin/acpbench" ipc --json "$report/ipc.json"
 "$bin/acprun" -n 2 --nodes 2 --starter-size 4M "$bin/acpbench" message --json "$report/message-nodes.json"
 for ranks in 2 4; do measure "collective-$ranks" "$ranks" collective; done
 "$bin/acprun" -n 4 --nodes 2 "$bin/acpbench" collective --json "$report/collective-nodes.json"

@@ -258,6 +258,23 @@ class Experiments(unittest.TestCase):
             self.assertTrue(all(its["latency_us"]["median"] > 0 for its in rows))
             self.assertTrue(all(its["ratio"] > 0 for its in rows if its["case"] != "stream of writes" or its["yardstick"]))
 
+    def test_messages_go_between_ranks_and_device_processes_by_every_way(self):
+        system = ["FIFO", "POSIX message queue", "TCP", "Unix domain socket"]
+        own = {"HH": ["PM", "acp_copy", "channel"], "HD": ["acp_copy", "read (acp_get)", "write (acp_put)"],
+               "DH": ["acp_copy"], "DD": ["acp_copy"]}
+        for ranks in (2, 3):
+            rows = self.quick(ranks, "ipc", "--sizes", "1,128,10000")
+            for place, names in own.items():
+                wanted = sorted((f"{name}, {place}", size) for name in system + names for size in (1, 128, 10000))
+                found = sorted((its["case"], its["bytes"]) for its in rows if its["experiment"] == f"ipc-{place.lower()}")
+                self.assertEqual(found, wanted)
+            self.assertTrue(all(its["yardstick"] for its in rows))
+
+    def test_messages_between_devices_need_one_node(self):
+        finished = in_job(2, "ipc", "--quick", nodes=2)
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("acpbench: ipc: all ranks must be on one node", finished.stderr)
+
     def test_halos_are_exchanged_in_both_kinds_of_memory(self):
         for ranks, nodes, yardstick in ((2, 1, "memcpy"), (4, 1, "memcpy"), (2, 2, "puts of the same messages")):
             with tempfile.TemporaryDirectory() as folder:

@@ -34,6 +34,7 @@ int run_attach(const Call& call);
 int run_mailbox(const Call& call);
 int run_message(const Call& call);
 int run_rma(const Call& call);
+int run_ipc(const Call& call);
 int run_collective(const Call& call);
 int run_halo(const Call& call);
 int run_halo_plan(const Call& call);

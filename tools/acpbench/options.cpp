@@ -38,7 +38,8 @@ void add_sizes(cli::App& app, Options& options) {
 
 void add_own(cli::App& app, Options& options, std::string_view name) {
     if (name == "copy" || name == "attach") add_sizes(app, options);
-    if (name == "copy" || name == "message" || name == "rma" || name == "collective") {
+    if (name == "copy" || name == "message" || name == "rma" || name == "collective" ||
+        name == "ipc") {
         app.add_option("--sizes", options.sizes, "only these sizes, such as 8,4k,4M")
             ->delimiter(',')
             ->transform(cli::AsSizeValue(false))

@@ -20,7 +20,7 @@ struct Options {
     bool are_all_modes = false;      // copy --all-modes
     std::vector<std::string> modes;  // copy --modes: of --all-modes only these; none: all
     std::vector<std::uint64_t>
-        sizes;  // copy, message, rma, collective --sizes; none: those of the experiment
+        sizes;  // copy, message, rma, ipc, collective --sizes; none: those of the experiment
     bool are_streams_left_out = false;  // copy --no-streams
     // copy --tell-steps: prints progress as lines, which copy_modes.cpp reads
     bool tells_steps = false;

@@ -86,6 +86,28 @@ constexpr Section sections[] = {
      "nodes acp_copy of the same bytes; reads beside the writes; and one read of a page at a time. "
      "Ratios are of times below 4 KiB (less is better), above of bandwidths.",
      Drawn::nothing},
+    {"ipc-hh", "Messages between processes of the host",
+     "As paper 004 measured them: a client sends a message, a server sends one as long back, and "
+     "the "
+     "bandwidth is that of both. Each is written by its sender and read by its receiver within the "
+     "time. The ways of the system beside memcpy; those of ACP beside the best of them. Ratios are "
+     "of times below 4 KiB (less is better), above of bandwidths.",
+     Drawn::bandwidth_by_size},
+    {"ipc-hd", "Messages from the host to a device and back",
+     "The client is a rank, the server runs in the process of a device: the same function. The "
+     "ways "
+     "of the system beside the same between processes of the host; acp_copy beside the best of "
+     "them; "
+     "writes and reads of the device\u2019s memory, one way, beside memcpy. The paper reached "
+     "500 MB/s at most by the ways of the system.",
+     Drawn::bandwidth_by_size},
+    {"ipc-dh", "Messages from a device to the host and back",
+     "The client runs in the process of a device. acp_copy: the rank fetches and writes.",
+     Drawn::bandwidth_by_size},
+    {"ipc-dd", "Messages between two devices",
+     "Both run in processes of devices. acp_copy: a rank copies from the memory of one to that of "
+     "the other.",
+     Drawn::bandwidth_by_size},
     {"collective", "Collective calls",
      "Of the team of all ranks, a time being the mean over its members; calls that need not wait "
      "for "

@@ -112,6 +112,13 @@ std::optional<PaperFigure> paper_003_at(std::string_view pattern,
     return {};
 }
 
+std::optional<PaperFigure> paper_004_at(std::string_view experiment, std::uint64_t bytes) {
+    constexpr std::uint64_t longest = 100'000'000;
+    const bool is_between = experiment == "ipc-hd" || experiment == "ipc-dh";
+    if (!is_between || bytes != longest) return {};
+    return PaperFigure{"paper 004, section 4.2 (at most)", 500, "MB/s"};
+}
+
 std::span<const Paper000> paper_000() {
     return figures;
 }

@@ -55,4 +55,10 @@ struct Paper000 {
                                                       std::string_view scheduler,
                                                       std::uint32_t grid_size);
 
+// The bandwidth that paper 004 states as the most for messages between its host and its vector
+// engine by what the system offers, for the longest ones of the experiments ipc-hd and ipc-dh; else
+// nothing.
+[[nodiscard]] std::optional<PaperFigure> paper_004_at(std::string_view experiment,
+                                                      std::uint64_t bytes);
+
 }  // namespace acp::bench
