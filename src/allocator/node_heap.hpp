@@ -224,6 +224,10 @@ public:
             if (block_ != heap::no_block) heap_.owned_.add_separate(block_);
         }
 
+        // The block is about to become a container's. Called as own().
+        //   bytes  its size, as far as the container uses it
+        void own_whole(std::uint64_t bytes) noexcept { heap_.owned_.add(block_, bytes); }
+
         // The container owns the block now: ends the loan.
         void give_away() noexcept {
             if (is_there_ && is_lent_) heap_.loans_.end_held(block_, process_);

@@ -71,6 +71,10 @@ public:
     using HeapTables::address_of;
     using OwnedHeap::is_gateway;
 
+    // Makes a table in memory on loan. 0: it is not on loan, or is shorter.
+    //   shape  without a block
+    table::BlockNumber make_in(const LentBlock& memory, table::TableShape shape);
+
     // Destroys a table. The gateway only begins to: destroy_more() does the rest, in later rounds
     // and where the caller asks for it. false: there is no such table.
     bool destroy(table::BlockNumber table, std::uint64_t id);

@@ -98,15 +98,34 @@ bool MakeTable::check_fields(const Call& call) noexcept {
 }
 
 Code MakeTable::run(Owner& owner, const Call& call, Reply& reply) noexcept {
+    table::TableShape shape{call->slots, call->may_grow != 0, call->has_many != 0,
+                            call->id,    call->maker,         0};
+    if (call->memory.address != 0) {
+        const BlockNumber made = owner.make_in(call->memory, shape);
+        reply->table = owner.address_of(made);
+        return made != 0 ? Code::ok : Code::stale;
+    }
+    if (owner.is_gateway() && table_bytes(call->slots) > clear_bytes_max) return Code::argument;
     BlockNumber made = 0;
     (void)owner.tables().with_room([&] {
-        made = owner.tables()->make(
-            {call->slots, call->may_grow != 0, call->has_many != 0, call->id, call->maker});
+        made = owner.tables()->make(shape);
         return made != 0 ? Effect::done : Effect::no_room;
     });
     owner.tables()->keep();
     reply->table = owner.address_of(made);
     return Code::ok;
+}
+
+BlockNumber OwnedTables::make_in(const LentBlock& memory, table::TableShape shape) {
+    shape.block = at(memory.address);
+    const heap::Offset block = table::offset_of(shape.block);
+    const std::uint64_t bytes = table_bytes(shape.slots);
+    NodeHeap::Borrowed borrowed(heap(), block, memory.process);
+    if (shape.block == 0 || !borrowed.is_there() || heap().usable_bytes(block) < bytes) return 0;
+    borrowed.own_whole(bytes);
+    const BlockNumber made = tables()->make(shape);
+    borrowed.give_away();
+    return made;
 }
 
 bool OwnedTables::destroy(BlockNumber table, std::uint64_t id) {

@@ -11,6 +11,7 @@
 
 #include "local/typed_operation.hpp"
 
+#include "allocator/heap_operations.hpp"
 #include "allocator/owned_tables.hpp"
 #include "table/table.hpp"
 
@@ -69,12 +70,22 @@ struct TableToMake {
     std::uint64_t has_many = 0;  // 0 or 1: a key may have several entries
     std::uint64_t id = 0;
     std::uint64_t maker = NodeHeap::nobody;  // the caller; see table::TableShape
+    // The table's memory, on loan to the caller, which has made it zero (ClearBlock); no address: the
+    // operation allocates it. Needed for a table of another node whose memory exceeds
+    // clear_bytes_max, because the gateway would clear it for too long.
+    LentBlock memory = {};
 };
+
+// The bytes of the memory of a table.
+[[nodiscard]] constexpr std::uint64_t table_bytes(std::uint64_t slots) noexcept {
+    return table::Head<std::atomic>::bytes(slots);
+}
 
 struct MadeTable {
     memory::GlobalAddress table = 0;  // 0: there is no room
 };
 
+// Code stale: the memory is not on loan, or is shorter; argument: it is missing.
 struct MakeTable : InHeapOperation<MakeTable, OwnedTables, TableToMake, MadeTable> {
     static constexpr local::OperationName name{"table.make", "making a table"};
     static bool check_fields(const Call& call) noexcept;

@@ -36,6 +36,11 @@ struct Group {
     std::uint32_t result_bytes = 0;
 };
 
+// The piece of a block that is cleared after `done` bytes of it.
+allocator::ToClear piece_to_clear(GlobalAddress block, std::uint64_t done, std::uint64_t bytes) {
+    return {block, done, std::min(allocator::clear_bytes_max, bytes - done)};
+}
+
 }  // namespace
 
 Allocator::Allocator(gma::Gma& gma)
@@ -238,26 +243,48 @@ Status Allocator::allocate_many(std::uint32_t process,
     return no_room(process, sizes[index]).within("block " + std::to_string(index));
 }
 
+// One piece at a time: a gateway runs the operations that it has in turn, and others wait for it.
 Status Allocator::clear(GlobalAddress block, std::uint64_t bytes) {
     auto owner = owner_of(block);
     if (!owner.is_ok()) return std::move(owner).failure();
-    const std::uint32_t process = owner.value();
-    const std::uint64_t pieces =
-        (bytes + allocator::clear_bytes_max - 1) / allocator::clear_bytes_max;
-    local::Nothing nothing;
-    Asks asks(gma_);
-    for (std::uint64_t i = 0; i < pieces; ++i) {
-        const std::uint64_t done = i * allocator::clear_bytes_max;
-        const allocator::ToClear request{block, done,
-                                         std::min(allocator::clear_bytes_max, bytes - done)};
-        if (!space_.is_on_node(process)) {
-            asks.add(RemoteCall<allocator::ClearBlock>::request(process, request, {}, nothing));
-            continue;
-        }
-        auto cleared = run<allocator::ClearBlock>(process, request);
+    for (std::uint64_t done = 0; done < bytes; done += allocator::clear_bytes_max) {
+        auto cleared =
+            run<allocator::ClearBlock>(owner.value(), piece_to_clear(block, done, bytes));
         if (!cleared.is_ok()) return std::move(cleared).failure();
     }
-    return asks.wait();
+    return {};
+}
+
+Status Allocator::borrow_cleared(std::span<const std::uint32_t> processes,
+                                 std::uint64_t bytes,
+                                 std::span<allocator::LentBlock> blocks) {
+    if (bytes <= allocator::clear_bytes_max) return {};
+    const auto for_each_far = [&](const auto& call) {
+        for (std::size_t i = 0; i < processes.size(); ++i) {
+            if (!space_.is_on_node(processes[i])) call(processes[i], blocks[i]);
+        }
+    };
+    local::Nothing nothing;
+    Asks asks(gma_);
+    for_each_far([&](std::uint32_t process, allocator::LentBlock& block) {
+        asks.add_or_fail(RemoteCall<allocator::LendBlock>::request(
+            process, {bytes, space_.process()}, {}, block));
+    });
+    auto status = asks.wait();
+    for (std::uint64_t done = 0; done < bytes && status.is_ok();
+         done += allocator::clear_bytes_max) {
+        for_each_far([&](std::uint32_t process, const allocator::LentBlock& block) {
+            if (block.address == 0) return;
+            asks.add_or_fail(RemoteCall<allocator::ClearBlock>::request(
+                process, piece_to_clear(block.address, done, bytes), {}, nothing));
+        });
+        status = asks.wait();
+    }
+    if (status.is_ok()) return status;
+    for_each_far([&](std::uint32_t, allocator::LentBlock& block) {
+        if (block.address != 0) give_back(std::exchange(block, {}));
+    });
+    return status;
 }
 
 Status Allocator::free(GlobalAddress address, allocator::BlockOwner whose) {

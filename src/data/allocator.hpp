@@ -134,6 +134,14 @@ public:
     // was ended, because this process was marked dead).
     base::Status replace(GlobalAddress old, const allocator::LentBlock& lent);
 
+    // Calls borrow() for processes of other nodes and clears the memory in pieces, if it is too long
+    // for a gateway to clear at once.
+    //   blocks  receives the names of the blocks. A name without an address stays where the process is on
+    //         this node, or its heap is full
+    base::Status borrow_cleared(std::span<const std::uint32_t> processes,
+                                std::uint64_t bytes,
+                                std::span<allocator::LentBlock> blocks);
+
     // Makes the first bytes of a block zero.
     base::Status clear(GlobalAddress block, std::uint64_t bytes);
 

@@ -24,17 +24,28 @@ Hashed::Hashed(gma::Gma& gma, Allocator& allocator)
 // before; if one table cannot be made, the others are destroyed.
 Status Hashed::make_tables(const HashedOptions& options,
                            Directory& directory,
-                           std::span<allocator::MadeTable> made) {
+                           std::span<allocator::MadeTable> made,
+                           std::span<allocator::LentBlock> memory) {
     using Call = RemoteCall<allocator::MakeTable>;
-    const allocator::TableToMake request{options.slots, options.may_grow ? 1U : 0U,
-                                         options.kind == ContainerKind::multimap ? 1U : 0U,
-                                         directory.body.id, gma_.space().process()};
-    Status status;
+    allocator::TableToMake request{options.slots,
+                                   options.may_grow ? 1U : 0U,
+                                   options.kind == ContainerKind::multimap ? 1U : 0U,
+                                   directory.body.id,
+                                   gma_.space().process(),
+                                   {}};
+    Status status =
+        allocator_.borrow_cleared(options.processes, allocator::table_bytes(options.slots), memory);
+    if (!status.is_ok()) return status;
     {
         Asks asks(gma_);
-        for (std::size_t i = 0; i < made.size(); ++i)
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            request.memory = memory[i];
             asks.add_or_fail(Call::request(options.processes[i], request, {}, made[i]));
+        }
         status = asks.wait();
+    }
+    for (std::size_t i = 0; i < made.size(); ++i) {
+        if (made[i].table == 0 && memory[i].address != 0) allocator_.give_back(memory[i]);
     }
     std::transform(made.begin(), made.end(), directory.tables.begin(),
                    [](const allocator::MadeTable& one) { return one.table; });
@@ -64,6 +75,7 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
     // Allocated before the directory, so that std::bad_alloc leaves no directory behind.
     directory.tables.assign(options.processes.size(), 0);
     std::vector<allocator::MadeTable> made_tables(options.processes.size());
+    std::vector<allocator::LentBlock> memory(options.processes.size());
     auto made = RemoteCall<allocator::MakeDirectory>(gma_, allocator_)
                     .run(options.directory_process, {head, gma_.space().process()});
     if (!made.is_ok()) return std::move(made).failure();
@@ -71,7 +83,7 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
     const std::uint64_t list_bytes = body.tables * sizeof(GlobalAddress);
     if (name.directory == 0)
         return allocator_.no_room(options.directory_process, sizeof head + 2 * list_bytes);
-    auto status = make_tables(options, directory, made_tables);
+    auto status = make_tables(options, directory, made_tables, memory);
     if (status.is_ok()) {
         status = data::put(gma_, name.directory + sizeof head, directory.tables.data(), list_bytes);
         if (status.is_ok()) return name;

@@ -180,10 +180,11 @@ private:
                                        const Call& call);
     base::Status place_anew(const ContainerName& name, Bytes key, TablePlace& place);
     base::Status table_anew(const ContainerName& name, std::uint64_t index, TablePlace& place);
-    //   made  room for as many as options.processes
+    //   made, memory  room for as many as options.processes
     base::Status make_tables(const HashedOptions& options,
                              Directory& directory,
-                             std::span<allocator::MadeTable> made);
+                             std::span<allocator::MadeTable> made,
+                             std::span<allocator::LentBlock> memory);
 
     gma::Gma& gma_;
     Allocator& allocator_;

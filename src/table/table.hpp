@@ -54,6 +54,9 @@ struct TableShape {
     bool has_many = false;             // several entries may have one key (PutMode::add)
     std::uint64_t id = 0;              // the identity by which is_table() knows it
     std::uint64_t maker = no_process;  // the process it dies with, until its first use
+    // The caller's block of Head::bytes(slots) zero bytes, which becomes the table; 0: make()
+    // allocates it.
+    BlockNumber block = 0;
 };
 
 template <template <class> class Atomic = std::atomic>
@@ -74,14 +77,11 @@ public:
     HashTable(const HashTable&) = delete;
     HashTable& operator=(const HashTable&) = delete;
 
-    // Makes an empty table; recovery frees it if the process is killed before keep(). 0: there is
-    // no room.
+    // Makes an empty table; recovery frees a block that this allocates if the process is killed
+    // before keep(). 0: there is no room.
     [[nodiscard]] BlockNumber make(const TableShape& shape) {
-        const std::uint64_t bytes = Head<Atomic>::bytes(shape.slots);
-        const BlockNumber table =
-            ground_.blocks().allocate(ground_.shown().block_made, bytes, line_bytes);
+        const BlockNumber table = shape.block != 0 ? shape.block : make_block(shape.slots);
         if (table == 0) return 0;
-        ground_.blocks().clear(table, bytes);
         auto& head = ground_.head(table);
         head.slots = shape.slots;
         head.slots_mask = Head<Atomic>::mask_of(shape.slots);
@@ -396,6 +396,15 @@ public:
     bool recover(std::uint32_t dead, const IsDead& is_dead);
 
 private:
+    // Allocates and clears the memory of a table. 0: there is no room.
+    [[nodiscard]] BlockNumber make_block(std::uint64_t slots) {
+        const std::uint64_t bytes = Head<Atomic>::bytes(slots);
+        const BlockNumber block =
+            ground_.blocks().allocate(ground_.shown().block_made, bytes, line_bytes);
+        if (block != 0) ground_.blocks().clear(block, bytes);
+        return block;
+    }
+
     template <typename IsIt>
     Effect erase_if(BlockNumber table, std::uint64_t hash, const IsIt& is_it) {
         const Changing<Atomic> changing(ground_, table);

@@ -275,6 +275,43 @@ TEST_F(TableOperationsTest, a_full_heap_is_reported_and_nothing_is_changed) {
     EXPECT_NE(make(1U << 10), 0U);
 }
 
+// A gateway clears no long memory at once, because other nodes wait for its operations.
+TEST_F(TableOperationsTest, of_a_gateway_make_a_long_table_in_memory_on_loan) {
+    constexpr std::uint64_t slots = 1U << 15;
+    constexpr std::uint64_t bytes = table_bytes(slots);
+    static_assert(bytes > clear_bytes_max);
+    TableToMake request{slots, 1, 0, id};
+    thread_ = local::OperationContext::gateway_thread;
+    EXPECT_EQ(run<MakeTable>(Message().add(request)), Code::argument);
+    EXPECT_EQ(run<LendBlock>(Message().add(ToLend{bytes - 1, 0})), Code::ok);
+    request.memory = told<LentBlock>();
+    EXPECT_EQ(run<MakeTable>(Message().add(request)), Code::ok)
+        << "blocks are longer than asked for";
+    const auto destroy_wholly = [&](std::uint64_t table) {
+        EXPECT_EQ(destroy(table), Code::ok);
+        while (destroy_more(table) && told<Destroyed>().has_more != 0) {
+        }
+    };
+    destroy_wholly(told<MadeTable>().table);
+    EXPECT_EQ(run<MakeTable>(Message().add(request)), Code::stale) << "it was given away";
+    EXPECT_EQ(run<LendBlock>(Message().add(ToLend{4096, 0})), Code::ok);
+    request.memory = told<LentBlock>();
+    EXPECT_EQ(run<MakeTable>(Message().add(request)), Code::stale) << "too short";
+    EXPECT_EQ(run<TakeBackBlock>(Message().add(request.memory)), Code::ok);
+    EXPECT_EQ(run<LendBlock>(Message().add(ToLend{bytes, 0})), Code::ok);
+    request.memory = told<LentBlock>();
+    for (std::uint64_t done = 0; done < bytes; done += clear_bytes_max) {
+        const ToClear piece{request.memory.address, done, std::min(clear_bytes_max, bytes - done)};
+        ASSERT_EQ(run<ClearBlock>(Message().add(piece)), Code::ok) << done;
+    }
+    EXPECT_EQ(run<MakeTable>(Message().add(request)), Code::ok);
+    const auto table = told<MadeTable>().table;
+    EXPECT_EQ(table, request.memory.address);
+    EXPECT_EQ(run<TakeBackBlock>(Message().add(request.memory)), Code::stale);
+    EXPECT_EQ(put(table, "key", "value", PutMode::insert), Effect::done);
+    destroy_wholly(table);
+}
+
 // A gateway frees a destroyed table in parts, because other nodes wait for its operations.
 TEST_F(TableOperationsTest, of_a_gateway_free_a_destroyed_table_in_parts) {
     thread_ = local::OperationContext::gateway_thread;
