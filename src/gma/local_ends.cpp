@@ -25,6 +25,8 @@ LocalEnds::LocalEnds(char* memory,
       registrations_(registry),
       watch_(std::move(watch)),
       registered_(registered_max) {
+    for (std::atomic<std::uint64_t>& word : free_small_)
+        word.store(~0ULL, std::memory_order_relaxed);
     for (std::uint32_t i = registered_max; i != 0; --i) free_numbers_.push_back(block_count + i);
     static_assert(offset_of(block_count) == local_ends_range.bytes({}));
 }
@@ -42,16 +44,28 @@ std::uint32_t LocalEnds::take_bit(std::atomic<std::uint64_t>& free) noexcept {
     return none;
 }
 
+// The lowest one that is free, so that a process writes no more of them than it needs at once.
+std::uint32_t LocalEnds::take_small() noexcept {
+    for (std::uint32_t word = 0; word < free_small_.size(); ++word) {
+        const std::uint32_t bit = take_bit(free_small_[word]);
+        if (bit != none) return word * blocks_per_word + bit;
+    }
+    return none;
+}
+
 void LocalEnds::free_block(std::uint32_t block) noexcept {
     const bool is_small = block < small_count;
-    (is_small ? free_small_ : free_large_)
-        .fetch_or(1ULL << (is_small ? block : block - small_count),
-                  std::memory_order_release);  // partner: take_bit()
+    std::atomic<std::uint64_t>& free =
+        is_small ? free_small_[block / blocks_per_word] : free_large_;
+    const std::uint32_t bit = is_small ? block % blocks_per_word : block - small_count;
+    free.fetch_or(1ULL << bit, std::memory_order_release);  // partner: take_bit()
+    if (was_wait_vain_.load(std::memory_order_relaxed)) [[unlikely]]
+        was_wait_vain_.store(false, std::memory_order_relaxed);
 }
 
 LocalEnds::Loan LocalEnds::take_block(const End& end) noexcept {
     if (end.bytes > block_bytes_max) return {};
-    std::uint32_t block = end.bytes <= small_bytes ? take_bit(free_small_) : none;
+    std::uint32_t block = end.bytes <= small_bytes ? take_small() : none;
     if (block == none) {
         block = take_bit(free_large_);
         if (block == none) return {};

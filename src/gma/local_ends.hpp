@@ -34,16 +34,17 @@ namespace acp::gma {
 
 inline constexpr node::ClaimedRange local_ends_range{
     .name = "bytes of acp_put and acp_get on their way",
-    .bytes = [](const node::Shape&) -> std::uint64_t { return 64 * 256 + 32 * 4096; }};
+    .bytes = [](const node::Shape&) -> std::uint64_t { return 256 * 256 + 32 * 4096; }};
 
 class LocalEnds {
 public:
     static constexpr std::uint32_t small_bytes = 256;
-    static constexpr std::uint32_t small_count = 64;
+    // More short puts than a round trip between nodes lasts: a put without a block registers memory.
+    static constexpr std::uint32_t small_count = 256;
     static constexpr std::uint32_t large_count = 32;
     static constexpr std::uint64_t block_bytes_max = 4096;
     static constexpr std::uint32_t block_count = small_count + large_count;
-    static constexpr std::uint32_t registered_max = memory::Command::loans_max - block_count;
+    static constexpr std::uint32_t registered_max = 160;
 
     // The caller's end of a copy.
     struct End {
@@ -75,6 +76,14 @@ public:
     // before it issues the command; a get's bytes are copied to the end's memory when the command
     // has succeeded.
     [[nodiscard]] Loan take_block(const End& end) noexcept;
+
+    // Whether a short end without a block had better wait for one than take a registration. Not after a
+    // wait in vain (note_vain_wait), until a block was given back.
+    [[nodiscard]] bool is_block_worth_waiting(const End& end) const noexcept {
+        return end.bytes <= small_bytes && !was_wait_vain_.load(std::memory_order_relaxed);
+    }
+
+    void note_vain_wait() noexcept { was_wait_vain_.store(true, std::memory_order_relaxed); }
 
     // Loans a registration of the end's memory. Number 0: all are on loan, and one is free when one
     // of their commands has ended. Blocks while a stopped process is inside a registration that is
@@ -118,7 +127,10 @@ private:
         return registered_[number - block_count - 1];
     }
 
+    static constexpr std::uint32_t blocks_per_word = 64;
+
     [[nodiscard]] static std::uint32_t take_bit(std::atomic<std::uint64_t>& free) noexcept;
+    [[nodiscard]] std::uint32_t take_small() noexcept;
     void free_block(std::uint32_t block) noexcept;
     [[nodiscard]] std::uint32_t take_number() noexcept;
     [[nodiscard]] std::uint32_t free_number(std::uint32_t number) noexcept;
@@ -127,8 +139,10 @@ private:
     memory::GlobalAddress address_;
     RegistrationCache registrations_;
     std::unique_ptr<SourceWatch> watch_;
-    std::atomic<std::uint64_t> free_small_{~0ULL};
+    // A bit for each small block that is free.
+    std::array<std::atomic<std::uint64_t>, small_count / blocks_per_word> free_small_;
     std::atomic<std::uint64_t> free_large_{(1ULL << large_count) - 1};
+    std::atomic<bool> was_wait_vain_{false};  // a hint
     std::array<End, block_count>
         ends_;          // the ends of blocks on loan; written by the borrowing thread
     std::mutex mutex_;  // guards the members below
@@ -136,6 +150,7 @@ private:
     std::vector<std::uint32_t> free_numbers_;  // of registrations; has room for registered_max
 };
 
-static_assert(LocalEnds::small_count == 64, "a bit for each small block");
+static_assert(LocalEnds::small_count % 64 == 0, "a bit for each small block");
+static_assert(LocalEnds::block_count + LocalEnds::registered_max <= memory::Command::loans_max);
 
 }  // namespace acp::gma

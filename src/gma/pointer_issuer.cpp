@@ -33,6 +33,8 @@ PointerIssuer::PointerIssuer(Issuer& issuer,
 
 namespace {
 
+constexpr std::int64_t block_wait_ns = 200'000;
+
 // Whether the source is free when the call returns.
 bool is_copied_in_call(const PointerCopy& copy) noexcept {
     return copy.call == memory::IssuedBy::put_copied;
@@ -183,8 +185,24 @@ base::Result<LocalEnds::Loan> PointerIssuer::lend(const PointerCopy& copy, Handl
     }
     if (end.is_get || is_copied_in_call(copy) || issuer_.is_satisfied(order)) {
         if (const LocalEnds::Loan loan = ends_.take_block(end); loan.number != 0) return loan;
+        if (const LocalEnds::Loan loan = wait_for_block(end); loan.number != 0) return loan;
     }
     return wait_for_registration(copy);
+}
+
+// All blocks are on loan. Most come back in a round trip, which costs a stream of short copies less than
+// a registration for each. Number 0: none did in block_wait_ns, since a process does not answer.
+LocalEnds::Loan PointerIssuer::wait_for_block(const LocalEnds::End& end) {
+    if (!ends_.is_block_worth_waiting(end)) return {};
+    std::uint64_t oldest = 0;
+    {
+        const std::scoped_lock lock(parts_.commands.mutex);
+        oldest = parts_.commands.queue.oldest_outstanding();
+    }
+    if (oldest != 0) (void)parts_.completion.has_ended(oldest, block_wait_ns);
+    const LocalEnds::Loan loan = ends_.take_block(end);
+    if (loan.number == 0) ends_.note_vain_wait();
+    return loan;
 }
 
 base::Result<LocalEnds::Loan> PointerIssuer::wait_for_registration(const PointerCopy& copy) {

@@ -63,6 +63,7 @@ private:
                                             Handle order,
                                             Command& command);
     [[nodiscard]] base::Result<LocalEnds::Loan> lend(const PointerCopy& copy, Handle order);
+    [[nodiscard]] LocalEnds::Loan wait_for_block(const LocalEnds::End& end);
     [[nodiscard]] base::Result<LocalEnds::Loan> wait_for_registration(const PointerCopy& copy);
     Handle issue_queued(const Command& command, Command* second, Handle order);
     [[gnu::cold]] base::Status bad_pointer(const PointerCopy& copy, base::Status why) const;

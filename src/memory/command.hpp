@@ -81,7 +81,7 @@ struct Command {
         return has_target() ? target : source;
     }
 
-    static constexpr std::uint32_t loans_max = 255;
+    static constexpr std::uint32_t loans_max = 511;
 
     // The value of `expected` of a copy or an add: the call that issued it, and the loan. The
     // process that runs the command ignores it.

@@ -4,6 +4,7 @@
 // only keeps commands; the test completes them.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <sys/wait.h>
@@ -402,6 +403,24 @@ TEST_F(AheadTest, a_followed_put_of_no_pointer_fails_and_nothing_is_sent) {
         PointerCopy{rank_->starter(2), {nullptr, 5000, false}}, operation(), handle_null);
     EXPECT_EQ(wait(both), Code::argument);
     EXPECT_TRUE(link_->taken().empty());
+}
+
+// No command ends, so no buffer of the library comes back: such a put registers its memory, after one
+// short wait of all of them.
+TEST_F(AheadTest, short_puts_to_a_process_that_does_not_answer_are_issued_all_the_same) {
+    constexpr std::size_t puts = LocalEnds::block_count + 64;
+    std::vector<char> source(8, 'x');
+    const auto begin = std::chrono::steady_clock::now();
+    Handle last = handle_null;
+    for (std::size_t i = 0; i < puts; ++i) {
+        last = rank_->gma->issue_pointer(
+            PointerCopy{rank_->starter(2), {source.data(), source.size(), false}}, handle_null);
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+    rank_->gma->send_rest();
+    EXPECT_EQ(taken_of(puts).size(), puts);
+    EXPECT_EQ(end_all(last), Code::ok);
+    EXPECT_EQ(wait(handle_all), Code::ok);
 }
 
 TEST_F(AheadTest, goes_the_usual_way_where_the_link_does_not_take_it) {
