@@ -115,9 +115,10 @@ private:
     template <typename Note>
     void measure_column(const IpcColumn& column, std::uint64_t bytes, const Note& note) {
         const std::uint64_t rounds = rounds_of(bytes);
-        for (const SystemWay& its : system_ways)
+        for (const SystemWay& its : system_ways) {
             note(column, its.name, exchanges_.by_system(column.place, its.way, bytes, rounds),
                  true);
+        }
         note(column, "acp_copy", exchanges_.by_copy(column.place, bytes, rounds), false);
         if (column.place == IpcPlace::host_host) {
             note(column, "channel", exchanges_.by_call(IpcCall::channel, bytes, rounds), false);

@@ -23,6 +23,8 @@ set(ipc_folder "${CMAKE_INSTALL_LIBDIR}/acp")
 set_target_properties(acpbench_ipc PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${ipc_folder}")
 add_dependencies(acpbench acpbench_ipc)
 file(RELATIVE_PATH ipc_library "/${CMAKE_INSTALL_BINDIR}" "/${ipc_folder}/acpbench_ipc.so")
-target_compile_definitions(acpbench PRIVATE ACP_BENCH_IPC_END="${ipc_library}")
+# Of one file, because other programs share the precompiled headers of this one.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/tools/acpbench/ipc_device.cpp" PROPERTIES
+    COMPILE_DEFINITIONS ACP_BENCH_IPC_END="${ipc_library}" SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 install(TARGETS acpbench_ipc LIBRARY DESTINATION "${ipc_folder}" COMPONENT tools)
 set_source_files_properties("${threaded}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)

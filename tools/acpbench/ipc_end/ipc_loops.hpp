@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <time.h>
+#include <ctime>
 
 namespace acp::bench {
 
