@@ -332,7 +332,7 @@ enum class SystemCall : std::uint16_t {
     using namespace rows;
     using enum Reason;
     using Arguments = std::array<ArgumentRow, system_call_words>;
-    return std::array{
+    return std::to_array<SystemCallRow>({
 #define ACP_ROW_OF(name, x86_64, elsewhere, ...) \
     SystemCallRow{#name, x86_64, elsewhere, Delegation::carried, none, Arguments{__VA_ARGS__}},
         ACP_CARRIED_SYSTEM_CALLS(ACP_ROW_OF)
@@ -345,7 +345,7 @@ enum class SystemCall : std::uint16_t {
     SystemCallRow{#name, x86_64, elsewhere, Delegation::refused, reason, Arguments{}},
                 ACP_REFUSED_SYSTEM_CALLS(ACP_ROW_OF)
 #undef ACP_ROW_OF
-    };
+    });
 }
 
 inline constexpr auto system_call_rows = make_system_call_rows();

@@ -27,7 +27,7 @@ constexpr auto index_x86_64 = index_of_numbers(false);
 constexpr auto index_elsewhere = index_of_numbers(true);
 
 struct RequestRow {
-    std::uint64_t request;
+    std::uint64_t request = 0;
     ArgumentRow argument;
 };
 

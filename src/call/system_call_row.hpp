@@ -180,11 +180,11 @@ private:
 
 struct SystemCallRow {
     SystemCallName name;
-    std::int16_t number;            // of Linux on x86-64; -1: there is none
-    std::int16_t number_elsewhere;  // number for Linux of 64-bit ARM; -1: there is none
-    Delegation delegation;
-    Reason reason;
-    std::array<ArgumentRow, system_call_words> arguments;
+    std::int16_t number = -1;            // of Linux on x86-64; -1: there is none
+    std::int16_t number_elsewhere = -1;  // number for Linux of 64-bit ARM; -1: there is none
+    Delegation delegation = Delegation::staying;
+    Reason reason = Reason::none;
+    std::array<ArgumentRow, system_call_words> arguments = {};
 };
 
 }  // namespace acp::call
