@@ -12,8 +12,8 @@
 
 namespace acp::local {
 
-inline constexpr std::uint64_t sample_bytes = 4096;      // no fewer than waiting stores hold
-inline constexpr std::uint64_t part_bytes = 256 * 1024;  // the way is chosen anew for each
+inline constexpr std::uint64_t sample_bytes = 4096;         // no fewer than waiting stores hold
+inline constexpr std::uint64_t part_bytes = 256ULL * 1024;  // the way is chosen anew for each
 inline constexpr std::uint64_t sampled_bytes_min = 4 * sample_bytes;
 
 // The ways have:
