@@ -15,7 +15,7 @@ namespace acp::test {
 namespace {
 
 void limit_files() {
-    const rlimit limit{3'174'400, 3'174'400};
+    const rlimit limit{3'276'800, 3'276'800};
     setrlimit(RLIMIT_FSIZE, &limit);
 }
 
