@@ -133,10 +133,10 @@ public:
     Cancel cancel(std::uint64_t ticket) noexcept {
         CallSlot<Atomic>& slot = view_.slot_of(ticket);
         std::uint64_t state = CallState::word(ticket, CallPhase::posted);
-        // relaxed on success: the server reads no word of a cancelled call. acquire on failure: as
-        // is_answered()
+        // acquire on failure: as is_answered(). The server reads no word of a cancelled call, but gcc
+        // refuses a weaker order on success.
         if (slot.state.compare_exchange_strong(state, CallState::word(ticket, CallPhase::cancelled),
-                                               std::memory_order_relaxed,
+                                               std::memory_order_acquire,
                                                std::memory_order_acquire)) {
             return Cancel::cancelled;
         }
