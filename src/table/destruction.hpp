@@ -111,15 +111,15 @@ private:
             free_links(ground_.directory(block));
             return free_head(block, forget);
         }
-        ground_.head(block).grower.store(destroyer.destroying.load(std::memory_order_relaxed),
-                                         std::memory_order_relaxed);
+        ground_.head(block).next_destroyed.store(
+            destroyer.destroying.load(std::memory_order_relaxed), std::memory_order_relaxed);
         // release: the word above; partner: finish() of another participant
         destroyer.destroying.store(block, std::memory_order_release);
         forget();
     }
 
     [[nodiscard]] BlockNumber next_of(BlockNumber block, std::uint32_t destroyer) const {
-        const BlockNumber next = ground_.head(block).grower.load(std::memory_order_relaxed);
+        const BlockNumber next = ground_.head(block).next_destroyed.load(std::memory_order_relaxed);
         return next != block && is_destroyed_by(next, destroyer) ? next : 0;
     }
 

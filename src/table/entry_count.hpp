@@ -34,7 +34,7 @@ public:
         // acquire: partner is Recovery; the dead participant's words are clear after it
         std::uint64_t correction = head.correction.load(std::memory_order_acquire);
         if ((correction & correction::unknown) == 0) [[likely]]
-            return Growth<Atomic>::entries_in(head);
+            return head.entries();
         const Counters before = counters_of(head);
         const std::optional<std::uint64_t> walked = walk(head);
         if (!walked) return walked;

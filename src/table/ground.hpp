@@ -222,6 +222,27 @@ public:
                                unlink);
     }
 
+    // Links the filled block that was made last, if the word has the expected value; else frees it.
+    //   kind  made::is_array or 0
+    bool link_block(Word& word,
+                    std::uint64_t expected,
+                    std::uint64_t value,
+                    std::uint64_t kind = 0) const {
+        auto& shown = this->shown();
+        const std::uint64_t block = shown.block_made.load(std::memory_order_relaxed);
+        shown.block_place.store(this->place_of(word), std::memory_order_relaxed);
+        shown.block_made.store(block | made::filled | kind, std::memory_order_release);
+        const bool is_linked = word.compare_exchange_strong(
+            expected, value, std::memory_order_seq_cst, std::memory_order_acquire);
+        const auto forget = [&] { shown.block_made.store(0, std::memory_order_release); };
+        if (is_linked) {
+            forget();
+        } else {
+            unlink_and_free(made::block_in(block), forget);
+        }
+        return is_linked;
+    }
+
     // Whether an allocated block of a container with at least this many bytes begins there. Asked
     // before a block is freed whose number the program may have overwritten.
     [[nodiscard]] bool has_allocated(BlockNumber block, std::uint64_t bytes) const {

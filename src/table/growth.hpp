@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Doubles the buckets of a table while it is in use. A bucket is migrated by the first writer that
+// Doubles the buckets of a table while it is in use, into an array that table/next_array.hpp has
+// made. A bucket is migrated by the first writer that
 // needs it; each insertion helps with a few more; lookups never migrate. A migration freezes the
 // bucket's slots and links, so their content is fixed. All helpers then write the same words, each
 // once, into buckets that no operation uses yet: a stopped helper delays no other thread, and its
@@ -41,9 +42,6 @@ template <template <class> class Atomic>
 class Growth {
 public:
     using Shown = Participant<Atomic>;
-
-    // Entries for each bucket at which a table grows.
-    static constexpr std::uint64_t entries_per_bucket = 5;
 
     //   ground  outlives this
     explicit Growth(const Ground<Atomic>& ground) noexcept : ground_(ground), reclaimer_(ground) {}
@@ -89,7 +87,7 @@ public:
         std::uint32_t level) noexcept {
         if (level >= Head<Atomic>::levels_max) [[unlikely]]
             return nullptr;
-        return ground.bucket_at(offset_of(number_of_array(head, level)) +
+        return ground.bucket_at(offset_of(head.array(level)) +
                                 line_bytes * (1 + head.index_of(hash, level)));
     }
 
@@ -151,52 +149,13 @@ public:
         forget_arrays();
     }
 
-    // Begins to grow if the table has enough entries.
-    void begin_if_due(Head<Atomic>& head) {
-        const std::uint64_t word = head.root.load(std::memory_order_acquire);
-        const Root root = Root::unpacked(word);
-        if (head.may_grow == 0 || root.is_growing() || !head.may_have(root.from + 1)) return;
-        const std::uint64_t entries = entries_in(head);
-        const std::uint64_t limit = entries_per_bucket * head.buckets(root.from);
-        if (entries <= limit) return;
-        std::uint64_t nobody = 0;
-        // relaxed: a hint. If its holder is stopped, other threads grow the table a little later
-        if (!head.grower.compare_exchange_strong(
-                nobody, ground_.own() + 1, std::memory_order_relaxed, std::memory_order_relaxed) &&
-            entries < limit + limit / 4) {
-            return;
-        }
-        if (make_array(head, root.from + 1)) {
-            std::uint64_t now = word;
-            head.root.compare_exchange_strong(
-                now, Root{root.from, root.from + 1, root.epoch + 1}.packed(),
-                std::memory_order_seq_cst, std::memory_order_relaxed);
-        }
-        head.grower.store(0, std::memory_order_relaxed);
-    }
-
-    // How many entries were counted; exact only while no thread changes the table.
-    [[nodiscard]] static std::uint64_t entries_in(const Head<Atomic>& head) noexcept {
-        std::uint64_t sum = head.correction.load(std::memory_order_relaxed);
-        for (const auto& counter : head.counted)
-            sum += counter.entries.load(std::memory_order_relaxed);
-        return counter::entries_in(sum);
-    }
-
-    // 0: there is none of this level.
-    [[nodiscard]] static BlockNumber number_of_array(const Head<Atomic>& head,
-                                                     std::uint32_t level) noexcept {
-        if (level >= Head<Atomic>::levels_max) return 0;
-        return link::next_in(head.arrays[level].load(std::memory_order_acquire));
-    }
-
     // The array of a level, which another thread may free unless it is named in a hazard word.
     // nullptr: the words that lead to it cannot be those of a table.
     [[nodiscard]] static BucketArray<Atomic>* array_in(const ReadGround<Atomic>& ground,
                                                        const Head<Atomic>& head,
                                                        std::uint32_t level) noexcept {
         if (!head.may_have(level)) return nullptr;
-        const BlockNumber array = number_of_array(head, level);
+        const BlockNumber array = head.array(level);
         return ground.has_block(array, BucketArray<Atomic>::bytes(head.buckets(level)))
                    ? &ground.array(array)
                    : nullptr;
@@ -226,24 +185,7 @@ public:
     bool link_bucket(Bucket<Atomic>& behind, std::uint64_t expected) {
         const BlockNumber block =
             made::block_in(ground_.shown().block_made.load(std::memory_order_relaxed));
-        return link_block(behind.link, expected, expected | link::made | link::to(block));
-    }
-
-    // Links the filled block that was made last, if the word has the expected value; else frees it.
-    bool link_block(Atomic<std::uint64_t>& word, std::uint64_t expected, std::uint64_t value) {
-        auto& shown = ground_.shown();
-        const std::uint64_t block = shown.block_made.load(std::memory_order_relaxed);
-        shown.block_place.store(ground_.place_of(word), std::memory_order_relaxed);
-        shown.block_made.store(block | made::filled, std::memory_order_release);
-        const bool is_linked = word.compare_exchange_strong(
-            expected, value, std::memory_order_seq_cst, std::memory_order_acquire);
-        const auto forget = [&] { shown.block_made.store(0, std::memory_order_release); };
-        if (is_linked) {
-            forget();
-        } else {
-            ground_.unlink_and_free(made::block_in(block), forget);
-        }
-        return is_linked;
+        return ground_.link_block(behind.link, expected, expected | link::made | link::to(block));
     }
 
 private:
@@ -269,24 +211,8 @@ private:
     }
 
     void name_arrays(const Head<Atomic>& head, const Root& root) const noexcept {
-        ground_.name(Shown::from_array, number_of_array(head, root.from));
-        if (root.is_growing()) ground_.name(Shown::to_array, number_of_array(head, root.to));
-    }
-
-    // Makes the array of a level unless it is there. True if it is there now.
-    bool make_array(Head<Atomic>& head, std::uint32_t level) {
-        if (number_of_array(head, level) != 0) return true;
-        const std::uint64_t buckets = head.buckets(level);
-        const std::uint64_t bytes = BucketArray<Atomic>::bytes(buckets);
-        const BlockNumber block =
-            ground_.blocks().allocate(ground_.shown().block_made, bytes, line_bytes);
-        if (block == 0) return false;
-        ground_.blocks().clear(block, bytes);
-        auto& array = ground_.array(block);
-        array.claim.store(claim::is_array, std::memory_order_relaxed);
-        array.buckets = buckets;
-        (void)link_block(head.arrays[level], 0, link::to(block));
-        return true;
+        ground_.name(Shown::from_array, head.array(root.from));
+        if (root.is_growing()) ground_.name(Shown::to_array, head.array(root.to));
     }
 
     // Migrates a bucket of the old array, without waiting for another thread that does so too.
@@ -467,7 +393,7 @@ private:
 
     void end(Head<Atomic>& head, std::uint64_t word) {
         const Root root = Root::unpacked(word);
-        const BlockNumber old = number_of_array(head, root.from);
+        const BlockNumber old = head.array(root.from);
         auto& unlinking = ground_.shown().unlinking;
         if (root.from != 0) unlinking.store(old, std::memory_order_release);
         const bool is_mine =

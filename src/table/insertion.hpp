@@ -16,6 +16,7 @@
 #include "table/effect.hpp"
 #include "table/ground.hpp"
 #include "table/growth.hpp"
+#include "table/next_array.hpp"
 #include "table/reclaimer.hpp"
 #include "table/search.hpp"
 
@@ -58,7 +59,7 @@ class Insertion {
 public:
     //   ground  outlives this
     explicit Insertion(const Ground<Atomic>& ground) noexcept
-        : ground_(ground), reclaimer_(ground), growth_(ground) {}
+        : ground_(ground), reclaimer_(ground), growth_(ground), next_array_(ground) {}
 
     // Returns done, no_room, damaged; insert: present; replace: present (it has another value),
     // absent, no_number (a value of 8 bytes can only be replaced by one of 8 bytes).
@@ -106,9 +107,10 @@ public:
         return (~insertions + 1) % look_every + 1;
     }
 
-    // Begins to grow if that is due, and frees another part of a long retired array.
+    // Takes the next step towards growth if that is due, and frees another part of a long retired
+    // array.
     void look(Head<Atomic>& head) {
-        growth_.begin_if_due(head);
+        next_array_.advance_if_due(head);
         if (reclaimer_.has_begun()) (void)reclaimer_.scan();
     }
 
@@ -373,7 +375,7 @@ private:
         const std::uint64_t word = vacancy.last->link.load(std::memory_order_acquire);
         if ((word & link::frozen) != 0) return PutStep::frozen;
         if (link::next_in(word) != 0) return PutStep::late;
-        growth_.begin_if_due(making.head);
+        next_array_.advance_if_due(making.head);
         Bucket<Atomic>* bucket = growth_.make_bucket();
         if (bucket == nullptr) return PutStep::no_room;
         bucket->link.store(link::made, std::memory_order_relaxed);
@@ -476,6 +478,7 @@ private:
     const Ground<Atomic>& ground_;
     Reclaimer<Atomic> reclaimer_;
     Growth<Atomic> growth_;
+    NextArray<Atomic> next_array_;
 };
 
 }  // namespace acp::table

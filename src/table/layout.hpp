@@ -226,9 +226,14 @@ struct BucketArray {
     // buckets from the front that were seen migrated
     Atomic<std::uint64_t> moved;
     // buckets from the front whose chains were freed, of an array that is retired or of a table that
-    // is being destroyed
+    // is being destroyed. All of them before the array is ready: it has no chains then
     Atomic<std::uint64_t> freed;
     std::uint64_t buckets;
+    // Only for table/next_array.hpp: parts that threads have taken to clear, parts that are clear,
+    // and the table's entries when the array was made.
+    Atomic<std::uint64_t> parts_taken;
+    Atomic<std::uint64_t> parts_clear;
+    std::uint64_t entries_at_begin;
 
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t buckets) noexcept {
         return line_bytes * (1 + buckets);
@@ -260,13 +265,13 @@ struct Head {
     std::uint64_t slots_mask;  // slots - 1 where that is a power of two, else 0
     std::uint64_t may_grow;    // 0 or 1
     std::uint64_t has_many;    // 0 or 1: a key may have several entries
-    // The participant that makes the next array, plus 1: a hint that saves other threads the same
-    // work. Of a table that is being destroyed: the next one in Participant::destroying, or 0.
-    Atomic<std::uint64_t> grower;
+    // Of a table that is being destroyed: the next one in Participant::destroying, or 0.
+    Atomic<std::uint64_t> next_destroyed;
     // the identity at its creation; the mark may have a later one
     std::uint64_t id;
     alignas(line_bytes)
-        std::array<Atomic<std::uint64_t>, levels_max> arrays;  // link::to(array); 0: not there yet
+        // link::to(array), with link::made once it is ready; 0: not there yet
+        std::array<Atomic<std::uint64_t>, levels_max> arrays;
     std::array<Counter, counters> counted;
     // added to the sum of the counters: table/entry_count.hpp
     alignas(line_bytes) Atomic<std::uint64_t> correction;
@@ -281,6 +286,19 @@ struct Head {
 
     [[nodiscard]] std::uint64_t buckets(std::uint32_t level) const noexcept {
         return slots << level;
+    }
+
+    // The array of a level, ready or not; 0: there is none.
+    [[nodiscard]] BlockNumber array(std::uint32_t level) const noexcept {
+        if (level >= levels_max) return 0;
+        return link::next_in(arrays[level].load(std::memory_order_acquire));
+    }
+
+    // How many entries were counted; exact only while no thread changes the table.
+    [[nodiscard]] std::uint64_t entries() const noexcept {
+        std::uint64_t sum = correction.load(std::memory_order_relaxed);
+        for (const auto& counter : counted) sum += counter.entries.load(std::memory_order_relaxed);
+        return counter::entries_in(sum);
     }
 
     // Whether these two words can be those of a table.
@@ -379,7 +397,7 @@ struct Participant {
 
     // Hazard words: blocks that the thread reads or changes. A reclaimer does not free a block that
     // they name.
-    enum Hazard : std::uint32_t { record, from_array, to_array, hazards };
+    enum Hazard : std::uint32_t { record, from_array, to_array, next_array, hazards };
 
     alignas(line_bytes) std::array<Atomic<std::uint64_t>, hazards> hazard;  // block numbers
     // the table that it changes: number of the table's head

@@ -109,11 +109,11 @@ private:
                 is_destroyed() || link::next_in(place.load(std::memory_order_acquire)) == block;
         }
         const auto forget = [&] { shown_.block_made.store(0, std::memory_order_release); };
-        if (is_linked) {
-            forget();
-        } else {
-            ground_.unlink_and_free(block, forget);
-        }
+        if (is_linked) return forget();
+        if ((word & made::is_array) == 0) return ground_.unlink_and_free(block, forget);
+        // It may have been linked, and replaced: then the replacing thread retires it too.
+        reclaimer_.finish_retiring(dead_, block);
+        forget();
     }
 
     [[nodiscard]] Head<Atomic>& head() const noexcept {
@@ -135,10 +135,8 @@ private:
     [[nodiscard]] Linked is_array_used(BlockNumber array) const noexcept {
         if (is_destroyed()) return Linked::yes;
         const Root root = Root::unpacked(head().root.load(std::memory_order_acquire));
-        const auto is = [&](std::uint32_t level) {
-            return Growth<Atomic>::number_of_array(head(), level) == array;
-        };
-        return is(root.from) || is(root.to) ? Linked::yes : Linked::no;
+        const auto is = [&](std::uint32_t level) { return head().array(level) == array; };
+        return is(root.from) || is(root.to) || is(root.from + 1) ? Linked::yes : Linked::no;
     }
 
     // Whether a record is an entry. Cancels a tentative insertion of it. Also yes if the program

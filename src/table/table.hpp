@@ -145,7 +145,7 @@ public:
                                            std::uint64_t bytes,
                                            const Write& write) {
         auto& word = ground_.directory(directory).*which;
-        // acquire: the bytes of the block; partner: Growth::link_block of the thread that linked it
+        // acquire: the bytes of the block; partner: Ground::link_block of the thread that linked it
         std::uint64_t linked = word.load(std::memory_order_acquire);
         if (linked == 0) {
             auto& shown = ground_.shown();
@@ -156,7 +156,7 @@ public:
             shown.table.store(directory, std::memory_order_relaxed);
             shown.table_id.store(DirectoryStart<Atomic>::mark_of_directories,
                                  std::memory_order_relaxed);
-            (void)Growth<Atomic>(ground_).link_block(word, 0, link::to(block));
+            (void)ground_.link_block(word, 0, link::to(block));
             linked = word.load(std::memory_order_acquire);
         }
         return link::next_in(linked);

@@ -323,7 +323,11 @@ inline constexpr std::uint64_t unknown = std::uint64_t{1} << counter::entries_bi
 // its key's hash.
 namespace made {
 inline constexpr std::uint64_t filled = 1;
+// an array of a table that grows, filled: another thread may replace it once it is linked
+inline constexpr std::uint64_t is_array = std::uint64_t{2} << number_bits;
 inline constexpr std::uint32_t fragment_shift = slot::fragment_shift;
+
+static_assert(is_array < std::uint64_t{1} << fragment_shift);
 
 [[nodiscard]] constexpr std::uint64_t of(BlockNumber block) noexcept {
     return block << 1;

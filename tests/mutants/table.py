@@ -6,10 +6,23 @@ import sys
 from plants import Plants
 
 TESTS = [f"tests/unit/table/{name}_test.cpp"
-         for name in ("table", "counting", "entry_count", "walk", "walk_interrupt", "concurrency_changes", "kill_changes", "put_batch", "kill", "concurrency")]
+         for name in ("table", "counting", "entry_count", "walk", "walk_interrupt", "concurrency_changes", "kill_changes", "put_batch", "kill", "concurrency", "next_array")]
 
 # name: (file, text, instead)
 MUTANTS = {
+    "an array in use is replaced": ("next_array.hpp", "place.compare_exchange_strong(now, linked | link::made,", "place.compare_exchange_strong(now, linked,"),
+    "an array is replaced at once": ("next_array.hpp", "array.entries_at_begin + head.buckets(root.from)", "array.entries_at_begin"),
+    "an array is never replaced": ("next_array.hpp", "                replace(head, level, entries, linked);\n", "                static_cast<void>(&NextArray::replace);\n"),
+    "a part that is taken counts as clear": ("next_array.hpp", "array.parts_clear.load(std::memory_order_acquire) == parts",
+        "array.parts_taken.load(std::memory_order_acquire) >= parts"),
+    "what is cleared is not named": ("next_array.hpp", "        ground_.name(Shown::next_array, block);\n        // After", "        // After"),
+    "a new array is not named": ("next_array.hpp", "        ground_.name(Shown::next_array, block);\n        (void)ground_.link_block", "        (void)ground_.link_block"),
+    "an array is cleared as a whole": ("next_array.hpp", "std::min(part_buckets, array.buckets - first)", "array.buckets - first"),
+    "chains of an array that was not ready are freed": ("next_array.hpp", "        array.freed.store(buckets,", "        array.freed.store(0,"),
+    "chains of an array that became ready stay": ("next_array.hpp", "array.freed.compare_exchange_strong(all, 0,", "array.freed.compare_exchange_strong(all, all,"),
+    "a replaced array is not retired": ("next_array.hpp", "if (head.array(level) != old) reclaimer_.retire(old, Retired::array);", "static_cast<void>(old);"),
+    "the next array of the dead counts as replaced": ("recovery.hpp", "is(root.to) || is(root.from + 1)", "is(root.to)"),
+    "a replaced array of the dead is freed at once": ("recovery.hpp", "if ((word & made::is_array) == 0) return", "if (word != 1) return"),
     "what the dead have not counted is not looked for": ("recovery.hpp", "        make_count_unknown();\n",
         "        static_cast<void>(&Recovery::make_count_unknown);\n"),
     "a batch is counted when it names no array": ("put_batch.hpp",

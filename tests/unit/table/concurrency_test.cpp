@@ -238,7 +238,7 @@ TEST(Concurrency, users_of_buckets_that_are_moved_agree_on_a_weak_memory) {
 TEST(Concurrency, an_entry_that_is_moved_and_changed_is_read_whole_and_found_while_it_is_there) {
     constexpr std::uint32_t slots = 8;
     constexpr std::uint32_t read_keys = 8;
-    constexpr std::uint32_t there = slots * Growth<sched::Atomic>::entries_per_bucket;
+    constexpr std::uint32_t there = slots * NextArray<sched::Atomic>::entries_per_bucket;
     sched::for_each_death(0, 1, [](const sched::Options& options) {
         SharedHeap shared;
         const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
@@ -276,7 +276,7 @@ TEST(Concurrency, an_entry_that_is_moved_and_changed_is_read_whole_and_found_whi
 // The steps of many finds alternate; buckets are migrated and some entries erased between them.
 TEST(Concurrency, finds_in_steps_see_all_that_stays_and_no_half_value) {
     constexpr std::uint32_t slots = 4;
-    constexpr std::uint32_t there = slots * Growth<sched::Atomic>::entries_per_bucket;
+    constexpr std::uint32_t there = slots * NextArray<sched::Atomic>::entries_per_bucket;
     constexpr std::uint32_t staying = there / 2;
     const auto run = [](std::uint64_t seed, std::uint64_t hash_mask_used) {
         SharedHeap shared;
@@ -344,7 +344,7 @@ TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
             *reinterpret_cast<Head<sched::Atomic>*>(shared.blocks.data() + offset_of(table));
         if (slots != 1) {
             head.counted[1].entries.store(
-                counter::insertion * Growth<sched::Atomic>::entries_per_bucket * slots,
+                counter::insertion * NextArray<sched::Atomic>::entries_per_bucket * slots,
                 std::memory_order_relaxed);
         }
         sched::Options options;
@@ -397,7 +397,7 @@ TEST(Concurrency, a_late_mover_lengthens_no_chain_that_was_moved) {
         auto& head =
             *reinterpret_cast<Head<sched::Atomic>*>(shared.blocks.data() + offset_of(table));
         head.counted[1].entries.store(
-            counter::insertion * Growth<sched::Atomic>::entries_per_bucket * slots,
+            counter::insertion * NextArray<sched::Atomic>::entries_per_bucket * slots,
             std::memory_order_relaxed);
         const auto body = [&](std::uint32_t user) {
             return [&, user] {

@@ -39,6 +39,14 @@ struct TableScene : test::KillScene<Scene, SharedHeap> {
         return by.table.recover(dead, TableScene::is_dead);
     }
 
+    // One step of a participant towards the growth of a table.
+    void advance(Stepped& by, std::uint32_t number, BlockNumber table) const {
+        const Ground<SteppedAtomic> ground(by.blocks, {this->participants.data(), participants_max},
+                                           number, batch);
+        const Changing<SteppedAtomic> changing(ground, table);
+        NextArray<SteppedAtomic>(ground).advance_if_due(ground.head(table));
+    }
+
     std::uint32_t batch;
     Stepped own = user(test::survivor);
 };

@@ -39,13 +39,13 @@ struct Scene : TableScene<Scene> {
     // Starts growth by a false number of entries.
     void begin_growth(std::uint64_t slots) {
         const std::uint64_t many =
-            counter::insertion * Growth<SteppedAtomic>::entries_per_bucket * slots;
-        const std::string key = key_number(0);
+            counter::insertion * NextArray<SteppedAtomic>::entries_per_bucket * slots;
         auto& counted = head().counted[test::survivor].entries;
-        counted.fetch_add(many, std::memory_order_relaxed);
-        EXPECT_EQ(own.table.insert(table, key_of(key), value_of(key)), Effect::done);
-        counted.fetch_add(~many + 1, std::memory_order_relaxed);
-        EXPECT_EQ(own.table.erase(table, key_of(key)), Effect::done);
+        counted.fetch_add(many + counter::insertion, std::memory_order_relaxed);
+        for (std::uint64_t bytes = 0; bytes < 2 * slots * line_bytes;
+             bytes += NextArray<SteppedAtomic>::part_bytes)
+            advance(own, test::survivor, table);
+        counted.fetch_add(~(many + counter::insertion) + 1, std::memory_order_relaxed);
         EXPECT_TRUE(Root::unpacked(head().root.load(std::memory_order_relaxed)).is_growing());
     }
 
@@ -149,7 +149,7 @@ TEST_P(PutBatchTest, makes_the_table_grow_as_single_puts_do) {
 // No chain becomes long, so only the periodic check notices that the table must grow.
 TEST(PutBatch, looks_whether_the_table_is_to_grow) {
     constexpr std::uint64_t slots = 12;
-    constexpr std::uint64_t limit = slots * Growth<SteppedAtomic>::entries_per_bucket;
+    constexpr std::uint64_t limit = slots * NextArray<SteppedAtomic>::entries_per_bucket;
     Scene scene({1, 1});
     const BlockNumber table = scene.own.table.make({.slots = slots});
     scene.own.table.keep();

@@ -86,8 +86,13 @@ public:
     }
 
     void clear(BlockNumber block, std::uint64_t bytes) override {
+        test::step_of<Atomic>();
         std::memset(this->base() + offset_of(block), 0, bytes);
+        cleared_bytes_ += bytes;
     }
+
+    // All bytes that clear() was called for.
+    [[nodiscard]] std::uint64_t cleared_bytes() const { return cleared_bytes_; }
 
     [[nodiscard]] bool is_lent(BlockNumber block) override {
         return loans_ != nullptr && loans_->has(offset_of(block));
@@ -115,6 +120,7 @@ private:
     const SharedHeap& shared_;
     heap::ThreadCache cache_;
     std::int64_t allocations_left_ = -1;
+    std::uint64_t cleared_bytes_ = 0;
     const heap::Loans<Atomic>* loans_ = nullptr;
 };
 
