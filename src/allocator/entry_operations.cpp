@@ -114,15 +114,18 @@ Code EraseRecord::on(HeapTables& owner, Block table, const Call& call, Reply& re
 Code NextOfKey::on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept {
     reply->effect = Effect::absent;
     table::WalkPlace after = call->after;
+    const auto visit = [&](const table::VisitedEntry& entry) {
+        reply->effect = Effect::done;
+        reply->place = entry.place;
+        reply->value_bytes = entry.value_bytes;
+        reply->record = owner.address_of(entry.record.block);
+        reply->number = entry.record.mark;
+        ++reply->entries;
+        return reply->entries < call->value_bytes ? table::Visited::go_on
+                                                  : table::Visited::stop_here;
+    };
     const table::Walked walked =
-        owner.tables()->walk_key(table, key_of(call), after, [&](const table::VisitedEntry& entry) {
-            reply->effect = Effect::done;
-            reply->place = entry.place;
-            reply->value_bytes = entry.value_bytes;
-            reply->record = owner.address_of(entry.record.block);
-            reply->number = entry.record.mark;
-            return table::Visited::stop_here;
-        });
+        owner.tables()->walk_key(table, key_of(call), after, visit, call->value_bytes);
     if (walked == table::Walked::damaged) reply->effect = Effect::damaged;
     return Code::ok;
 }

@@ -21,7 +21,9 @@ struct EntryRequest {
     TableName name;
     std::uint64_t hash = 0;
     std::uint32_t key_bytes = 0;
-    std::uint32_t value_bytes = 0;  // put: length of the value; find: number of bytes wanted
+    // put: length of the value; find: number of bytes wanted; the next entries of a key: how many are
+    // wanted, 1 .. key_entries_max
+    std::uint32_t value_bytes = 0;
 };
 
 // The key that follows such an input.
@@ -281,12 +283,21 @@ struct KeyWalk : EntryRequest {
 };
 
 struct NextFound : EntryResult {
-    table::WalkPlace place;  // the place of that entry
+    table::WalkPlace place;     // the place of that entry
+    std::uint64_t entries = 0;  // how many were found
 };
 
-// Finds the next entry of a key behind a place of a walk.
+// The most entries that one operation finds: it passes once over the chain of the key's hash.
+inline constexpr std::uint32_t key_entries_max = table::TableWalk<std::atomic>::collected_max;
+
+// Finds the next entries of a key behind a place of a walk, and returns the last of them.
 struct NextOfKey : EntryOperation<NextOfKey, KeyWalk, NextFound> {
     static constexpr local::OperationName name{"entry.next", "finding the next of a key"};
+
+    static bool check_fields(const Call& call) noexcept {
+        return call->value_bytes - 1 < key_entries_max;
+    }
+
     static base::Code on(HeapTables& owner, Block table, const Call& call, Reply& reply) noexcept;
 };
 

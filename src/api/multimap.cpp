@@ -16,25 +16,18 @@ using base::Status;
 using data::Bytes;
 using data::EntryPlace;
 using data::Hashed;
+using data::KeyEntries;
 using table::Effect;
 
-// Walks over the entries of a key behind `after`: visit(EntryPlace) -> bool: continue.
-template <typename Visit>
-Status walk_key(Hashed& hashed,
-                const ContainerName& name,
-                Bytes key,
-                table::WalkPlace after,
-                const Visit& visit) {
-    for (bool goes_on = true; goes_on;) {
-        auto next = hashed.next_of_key(name, key, after);
-        if (!next.is_ok()) return std::move(next).failure();
-        if (next.value().record == 0) return {};
-        after = next.value().walk;
-        auto visited = visit(next.value());
-        if (!visited.is_ok()) return std::move(visited).failure();
-        goes_on = visited.value();
-    }
-    return {};
+// An iterator to an entry of a key, or the end.
+Result<acp_multimap_it_t> iterator_to(Hashed& hashed,
+                                      const ContainerName& name,
+                                      const acp_multimap_t& map,
+                                      const KeyEntries& found) {
+    if (found.count != 0) return api::iterator_at(map, found.last, data::Scope::all);
+    auto end = data::HashedWalk(hashed).end(name, data::Scope::all);
+    if (!end.is_ok()) return std::move(end).failure();
+    return api::iterator_at(map, end.value(), data::Scope::all);
 }
 
 }  // namespace
@@ -65,12 +58,9 @@ acp_multimap_ib_t acp_find_multimap(acp_multimap_t map, const void* key, size_t 
         [&](Hashed& hashed, const ContainerName& name) -> Result<acp_multimap_ib_t> {
             auto first = hashed.next_of_key(name, bytes, {});
             if (!first.is_ok()) return std::move(first).failure();
-            if (first.value().record != 0) {
-                return acp_multimap_ib_t{api::iterator_at(map, first.value(), data::Scope::all), 1};
-            }
-            auto end = data::HashedWalk(hashed).end(name, data::Scope::all);
-            if (!end.is_ok()) return std::move(end).failure();
-            return acp_multimap_ib_t{api::iterator_at(map, end.value(), data::Scope::all), 0};
+            auto it = iterator_to(hashed, name, map, first.value());
+            if (!it.is_ok()) return std::move(it).failure();
+            return acp_multimap_ib_t{it.value(), first.value().count != 0 ? 1 : 0};
         });
 }
 
@@ -89,11 +79,7 @@ acp_multimap_it_t acp_increment_key_multimap_it(acp_multimap_it_t it) {
             if (!status.is_ok()) return status;
             auto next = hashed.next_of_key(name, key, {it.slot, it.tie});
             if (!next.is_ok()) return std::move(next).failure();
-            if (next.value().record != 0)
-                return api::iterator_at(it.map, next.value(), data::Scope::all);
-            auto end = data::HashedWalk(hashed).end(name, data::Scope::all);
-            if (!end.is_ok()) return std::move(end).failure();
-            return api::iterator_at(it.map, end.value(), data::Scope::all);
+            return iterator_to(hashed, name, it.map, next.value());
         });
 }
 
@@ -103,12 +89,13 @@ int64_t acp_count_multimap(acp_multimap_t map, const void* key, size_t key_size)
         "acp_count_multimap", std::int64_t{-1}, map, bytes,
         [&](Hashed& hashed, const ContainerName& name) -> Result<std::int64_t> {
             std::int64_t count = 0;
-            auto status = walk_key(hashed, name, bytes, {}, [&](const EntryPlace&) -> Result<bool> {
-                ++count;
-                return true;
-            });
-            if (!status.is_ok()) return status;
-            return count;
+            for (table::WalkPlace after;;) {
+                auto next = hashed.next_of_key(name, bytes, after, allocator::key_entries_max);
+                if (!next.is_ok()) return std::move(next).failure();
+                count += static_cast<std::int64_t>(next.value().count);
+                if (next.value().count < allocator::key_entries_max) return count;
+                after = next.value().last.walk;
+            }
         });
 }
 

@@ -165,22 +165,24 @@ Result<EntryResult> Hashed::erase(const ContainerName& name, Bytes key) {
     return at_table(name, key, [&](const TablePlace& place) { return tables_.erase(place, key); });
 }
 
-Result<EntryPlace> Hashed::next_of_key(const ContainerName& name,
+Result<KeyEntries> Hashed::next_of_key(const ContainerName& name,
                                        Bytes key,
-                                       table::WalkPlace after) {
-    return at_table(name, key, [&](const TablePlace& place) -> Result<EntryPlace> {
+                                       const table::WalkPlace& after,
+                                       std::uint32_t wanted) {
+    return at_table(name, key, [&](const TablePlace& place) -> Result<KeyEntries> {
         const bool is_begun = after.tie != 0;
         if (is_begun && after.hash(table::Positions(place.slots)) != place.hash) {
             return Status(
                 Code::stale,
                 "the iterator's entry was erased, and an entry of another key has its memory");
         }
-        auto next = tables_.next_of_key(place, key, after);
+        auto next = tables_.next_of_key(place, key, after, wanted);
         if (!next.is_ok()) return std::move(next).failure();
-        if (next.value().effect != Effect::done) return EntryPlace{};
-        return EntryPlace{
-            place.index,        after, next.value().record, key.size(), next.value().value_bytes,
-            next.value().number};
+        const allocator::NextFound& found = next.value();
+        if (found.effect != Effect::done) return KeyEntries{};
+        return KeyEntries{
+            found.entries,
+            {place.index, found.place, found.record, key.size(), found.value_bytes, found.number}};
     });
 }
 

@@ -54,6 +54,12 @@ struct EntryPlace {
     std::uint64_t mark = 0;  // mark of the record (table::RecordName)
 };
 
+// The next entries of a key: how many, and the last of them.
+struct KeyEntries {
+    std::uint64_t count = 0;
+    EntryPlace last;
+};
+
 class Hashed {
 public:
     //   gma, allocator  outlive this
@@ -106,12 +112,14 @@ public:
         return result.record != 0 ? place_by_key(place, key, result) : EntryPlace{place.tables};
     }
 
-    // The next entry of a multimap's key behind a place of a walk; its record is 0 if there is
-    // none. Further errors: stale (the place belongs to another key: the caller has read the key
-    // from a record that was reused for a later entry).
-    base::Result<EntryPlace> next_of_key(const ContainerName& name,
+    // The next entries of a multimap's key behind a place of a walk. Further errors: stale (the
+    // place belongs to another key: the caller has read the key from a record that was reused for a
+    // later entry).
+    //   wanted  how many at most, 1 .. allocator::key_entries_max
+    base::Result<KeyEntries> next_of_key(const ContainerName& name,
                                          Bytes key,
-                                         table::WalkPlace after);
+                                         const table::WalkPlace& after,
+                                         std::uint32_t wanted = 1);
 
     // TableCalls::read and erase_record for an iterator's entry.
     base::Result<EntryResult> read(const ContainerName& name, const EntryPlace& entry, Room room);

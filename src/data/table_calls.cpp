@@ -204,9 +204,10 @@ Result<EntryResult> TableCalls::change(const TablePlace& place,
     return result;
 }
 
-Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
-                                            Bytes key,
-                                            table::WalkPlace& after) {
+Result<allocator::NextFound> TableCalls::next_of_key(const TablePlace& place,
+                                                     Bytes key,
+                                                     const table::WalkPlace& after,
+                                                     std::uint32_t wanted) {
     if (key.size() > walked_key_bytes_max) {
         return Status(Code::limit, "a key of " + std::to_string(key.size()) +
                                        " bytes is too long to be looked for one entry after the "
@@ -214,10 +215,9 @@ Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
                                        std::to_string(walked_key_bytes_max) +
                                        " bytes are the most");
     }
-    auto found = run<allocator::NextOfKey>(place, {{request_of(place, key, 0), after}, {key}});
+    auto found = run<allocator::NextOfKey>(place, {{request_of(place, key, wanted), after}, {key}});
     if (!found.is_ok()) return std::move(found).failure();
-    if (found.value().output.effect == Effect::done) after = found.value().output.place;
-    return static_cast<const EntryResult&>(found.value().output);
+    return static_cast<const allocator::NextFound&>(found.value().output);
 }
 
 // Finds a key that fits into no request: walks over the entries of its hash, and reads their keys.

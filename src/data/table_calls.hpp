@@ -152,10 +152,11 @@ public:
     // See allocator::ChangeWords.
     base::Result<EntryResult> change(const TablePlace& place, Bytes key, const ChangeWords& words);
 
-    // The entry of a key behind a place of a walk, which becomes its place. done, absent
-    base::Result<EntryResult> next_of_key(const TablePlace& place,
-                                          Bytes key,
-                                          table::WalkPlace& after);
+    // See allocator::NextOfKey. done, absent
+    base::Result<allocator::NextFound> next_of_key(const TablePlace& place,
+                                                   Bytes key,
+                                                   const table::WalkPlace& after,
+                                                   std::uint32_t wanted);
 
     // The process of a table's heap.   table  an address in the job
     [[nodiscard]] std::uint32_t process_of(GlobalAddress table) const noexcept {

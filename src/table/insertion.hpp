@@ -19,6 +19,7 @@
 #include "table/next_array.hpp"
 #include "table/reclaimer.hpp"
 #include "table/search.hpp"
+#include "table/vacancy.hpp"
 
 namespace acp::table {
 
@@ -147,7 +148,7 @@ private:
                                  PutEffect& effect,
                                  Tally& tally) {
         if (making.made.block == 0 && !make_record(making)) return tell(effect, Effect::no_room);
-        const Vacancy vacancy = find_vacancy(spot);
+        const Vacancy<Atomic> vacancy = VacancySearch<Atomic>(ground_).find(making.head, spot);
         PutStep step = vacancy.step;
         if (step == PutStep::done && vacancy.slot == nullptr) {
             tally.count();
@@ -311,60 +312,9 @@ private:
         }
     }
 
-    // The outcome of a step of an insertion.
-    enum class PutStep : std::uint8_t {
-        done,
-        late,     // another thread has changed what this one had read: search again
-        frozen,   // the bucket is being migrated: search again
-        no_room,  // there is no memory
-        damaged,  // a word leads nowhere
-    };
-
-    // A slot to be filled, or the last bucket of a full chain.
-    struct Vacancy {
-        PutStep step = PutStep::done;
-        Atomic<std::uint64_t>* slot = nullptr;
-        std::uint64_t word = 0;
-        Bucket<Atomic>* last = nullptr;
-        // a slot with a tentative insertion
-        Atomic<std::uint64_t>* undecided = nullptr;
-        std::uint64_t undecided_word = 0;
-    };
-
-    [[nodiscard]] Vacancy find_vacancy(const Spot<Atomic>& spot) const {
-        Vacancy vacancy;
-        CircleFinder circle;
-        for (Bucket<Atomic>* bucket = spot.first; bucket != nullptr;) {
-            if (const std::uint32_t free = bucket->free_slots(std::memory_order_relaxed);
-                free != 0) {
-                vacancy.slot = &bucket->slots[static_cast<std::uint32_t>(std::countr_zero(free))];
-                vacancy.word = vacancy.slot->load(std::memory_order_acquire);
-                if (!slot::is_free(vacancy.word)) vacancy.step = PutStep::late;
-                return vacancy;
-            }
-            for (auto& slot : bucket->slots) {
-                const std::uint64_t word = slot.load(std::memory_order_acquire);
-                if ((word & slot::frozen) != 0) {
-                    vacancy.step = PutStep::frozen;
-                    return vacancy;
-                }
-                if ((word & slot::tentative) != 0) {
-                    vacancy.undecided = &slot;
-                    vacancy.undecided_word = word;
-                }
-            }
-            vacancy.last = bucket;
-            const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));
-            if (next == 0) return vacancy;
-            bucket = ground_.bucket_after(next, circle);
-        }
-        vacancy.step = PutStep::damaged;
-        return vacancy;
-    }
-
     // Adds a bucket to a full chain, or empties the slot of an insertion that stays tentative for
     // long. late: it has done so, or another thread has.
-    PutStep make_room(const Making& making, const Vacancy& vacancy) {
+    PutStep make_room(const Making& making, const Vacancy<Atomic>& vacancy) {
         constexpr std::uint32_t patience = 4;
         if (vacancy.undecided != nullptr && making.attempts > patience) {
             std::uint64_t expected = vacancy.undecided_word;
@@ -385,7 +335,7 @@ private:
     }
 
     // Puts the record beside others of its key, whatever other insertions do.
-    PutStep add(Making& making, const Vacancy& vacancy) {
+    PutStep add(Making& making, const Vacancy<Atomic>& vacancy) {
         std::uint64_t expected = vacancy.word;
         const bool is_done = vacancy.slot->compare_exchange_strong(
             expected, slot::of(making.request.key.hash, making.made.block),
@@ -396,7 +346,7 @@ private:
     // Publishes the record in the slot as tentative, then searches the chain for another insertion
     // of the key, and makes it an entry only if there is none. If two insertions are concurrent, at
     // least one of them sees the other, and cancels it.
-    PutStep insert(Making& making, const Spot<Atomic>& spot, const Vacancy& vacancy) {
+    PutStep insert(Making& making, const Spot<Atomic>& spot, const Vacancy<Atomic>& vacancy) {
         const std::uint64_t entry = slot::of(making.request.key.hash, making.made.block);
         std::uint64_t expected = vacancy.word;
         making.was_shown = true;

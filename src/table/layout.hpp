@@ -389,6 +389,17 @@ struct DirectoryStart {
 
 static_assert(offsetof(DirectoryStart<std::atomic>, mark) == offsetof(Head<std::atomic>, mark));
 
+// Where a thread has last found a free slot in a long chain of a table whose keys may have several
+// entries: table/vacancy.hpp. Valid while the table has the same root.
+struct ChainHint {
+    std::uint64_t root;    // Root::none: the other fields are being written
+    std::uint64_t table;   // identity of the table
+    std::uint64_t first;   // place of the chain's first bucket
+    BlockNumber bucket;    // of the free slot: the buckets before it were full
+    std::uint32_t length;  // of the chain, when all of it was searched last
+    std::uint32_t passed;  // by how many buckets the hint has moved since
+};
+
 // The words that each thread using the tables of a heap publishes in shared memory; zero at first.
 // Only the thread writes them, and after its death the one that recovers it.
 template <template <class> class Atomic>
@@ -425,6 +436,7 @@ struct Participant {
     std::uint64_t mark;
     // in a heap's first participant: how many marks all participants have taken; any thread writes it
     Atomic<std::uint64_t> marks_taken;
+    ChainHint hint;  // no other thread reads it
 
     // Whether it has made a block that may not be linked yet.
     [[nodiscard]] bool has_made(BlockNumber block) const noexcept {

@@ -305,28 +305,18 @@ public:
     }
 
     // Visits the entries of one key in the same way.
+    //   wanted  how many visit takes: TableWalk::step_of_key
     template <typename Visit>
     Walked walk_key(BlockNumber table,
                     const EntryKey& key,
                     WalkPlace& after,
-                    const Visit& visit) const {
-        if (!ground_.head(table).has_slots()) return Walked::damaged;
+                    const Visit& visit,
+                    std::uint32_t wanted = TableWalk<Atomic>::collected_max) const {
+        const auto& head = ground_.head(table);
+        if (!head.has_slots()) return Walked::damaged;
         const std::uint64_t position = position_of(table, key.hash);
         if (after.position != position) after = {position, 0};
-        bool is_over = false;
-        while (!is_over && after.position == position) {
-            const Walked walked = walk(table, after, [&](const VisitedEntry& entry) {
-                is_over = entry.place.position != position;
-                if (is_over) return Visited::stop_before;
-                const bool is_it = entry.key_bytes == key.bytes &&
-                                   std::memcmp(entry.key, key.data, key.bytes) == 0;
-                const Visited visited = is_it ? visit(entry) : Visited::go_on;
-                is_over = visited != Visited::go_on;
-                return visited;
-            });
-            if (walked != Walked::more) return walked;
-        }
-        return Walked::more;
+        return TableWalk<Atomic>(ground_).step_of_key(head, key, position, after, visit, wanted);
     }
 
     // A block that holds, or is to hold, a key and a value.

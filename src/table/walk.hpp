@@ -13,10 +13,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "table/ground.hpp"
 #include "table/growth.hpp"
 #include "table/position.hpp"
+#include "table/search.hpp"
 
 namespace acp::table {
 
@@ -135,6 +137,9 @@ public:
     //   ground  outlives this
     explicit TableWalk(const Ground<Atomic>& ground) noexcept : ground_(ground), growth_(ground) {}
 
+    // The most entries that one pass over a chain collects.
+    static constexpr std::uint32_t collected_max = 32;
+
     // Calls visit(const VisitedEntry&) -> Visited with entries behind `after`, at most those of one
     // bucket, and advances `after`, but not after damage. visit uses no table of this heap.
     //   is_single  visit takes one entry
@@ -144,15 +149,90 @@ public:
                 const Visit& visit,
                 bool is_single = false) const {
         if (!head.has_slots()) return Walked::damaged;
+        return step(head, after, visit, is_single ? 1 : collected_max, AllEntries());
+    }
+
+    // Does so with entries of one key. If a key may have several entries, a pass over the chain of
+    // its hash reads the records of few other entries: an entry's order is its record's number.
+    //   position  of the key's hash, and of `after`
+    //   wanted    how many entries visit takes, 1 .. collected_max
+    template <typename Visit>
+    Walked step_of_key(const Head<Atomic>& head,
+                       const EntryKey& key,
+                       std::uint64_t position,
+                       WalkPlace& after,
+                       const Visit& visit,
+                       std::uint32_t wanted) const {
+        bool is_over = false;
+        while (!is_over && after.position == position) {
+            const auto visit_own = [&](const VisitedEntry& entry) {
+                is_over = entry.place.position != position;
+                if (is_over) return Visited::stop_before;
+                const bool is_it = entry.key_bytes == key.bytes &&
+                                   std::memcmp(entry.key, key.data, key.bytes) == 0;
+                const Visited visited = is_it ? visit(entry) : Visited::go_on;
+                is_over = visited != Visited::go_on;
+                return visited;
+            };
+            const Walked walked = step(head, after, visit_own, wanted, EntriesLike(head, key.hash));
+            if (walked != Walked::more) return walked;
+        }
+        return Walked::more;
+    }
+
+private:
+    struct Found;
+
+    struct AllEntries {
+        [[nodiscard]] static bool is_candidate(std::uint64_t /*word*/,
+                                               const WalkPlace& /*after*/,
+                                               Found& /*found*/) noexcept {
+            return true;
+        }
+    };
+
+    // Decides by the word of a slot alone whether its entry may be the next one of a key.
+    class EntriesLike {
+    public:
+        EntriesLike(const Head<Atomic>& head, std::uint64_t hash) noexcept
+            : fragment_(slot::fragment_of(hash)),
+              splits_(Positions(head.slots).splits_of(hash)),
+              has_many_(head.has_many_of_a_key()) {}
+
+        [[nodiscard]] bool is_candidate(std::uint64_t word,
+                                        const WalkPlace& after,
+                                        Found& found) const noexcept {
+            if (slot::fragment_in(word) != fragment_) return false;
+            if (!has_many_) return true;
+            const BlockNumber tie = slot::record_in(word);
+            if (tie <= after.tie) return false;
+            if (!found.is_full_before(splits_, tie)) return true;
+            found.has_more = true;
+            return false;
+        }
+
+    private:
+        std::uint64_t fragment_;
+        std::uint64_t splits_;
+        bool has_many_;
+    };
+
+    template <typename Visit, typename Filter>
+    Walked step(const Head<Atomic>& head,
+                WalkPlace& after,
+                const Visit& visit,
+                std::uint32_t wanted,
+                const Filter& filter) const {
         const Positions positions(head.slots);
         if (positions.is_beyond(after.position)) return Walked::end;
-        Found found(is_single ? 1 : Found::most);
+        constexpr bool is_of_all = std::is_same_v<Filter, AllEntries>;
+        Found found(wanted);
         for (;;) {
             const Bounds bounds = bounds_of(head, positions, after.position);
             StepEnd end = StepEnd::late;
             if (bounds.spot.first != nullptr) {
-                if (!is_single || after.tie == 0) prefetch_next(positions, bounds);
-                end = collect(head, positions, bounds, after, found);
+                if (is_of_all && (wanted != 1 || after.tie == 0)) prefetch_next(positions, bounds);
+                end = collect(head, positions, bounds, after, found, filter);
                 if (end == StepEnd::all) end = show(head, positions, bounds, after, found, visit);
             } else if (Growth<Atomic>::has_root(head, bounds.spot)) {
                 end = StepEnd::damaged;
@@ -167,11 +247,8 @@ public:
         }
     }
 
-private:
     // The first entries of a bucket behind a position, in order.
     struct Found {
-        static constexpr std::uint32_t most = 32;
-
         struct One {  // without initial values, because most are never written
             std::uint64_t hash;
             std::uint64_t splits;  // Positions::splits_of(hash)
@@ -180,11 +257,11 @@ private:
             std::uint64_t word;
         };
 
-        std::uint32_t wanted;     // 1 .. most
+        std::uint32_t wanted;     // 1 .. collected_max
         bool has_equals = false;  // two entries share a position: compute the ties of all
         bool has_more = false;
         std::uint32_t count = 0;
-        std::array<One, most> ones;  // NOLINT: written as far as read
+        std::array<One, collected_max> ones;  // NOLINT: written as far as read
 
         // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): `ones`
         explicit Found(std::uint32_t count_max) noexcept : wanted(count_max) {}
@@ -192,6 +269,13 @@ private:
         void clear() noexcept {
             count = 0;
             has_more = false;
+        }
+
+        // Whether all that are wanted were found, and come before an entry of this position and tie.
+        [[nodiscard]] bool is_full_before(std::uint64_t splits, std::uint64_t tie) const noexcept {
+            if (count < wanted) return false;
+            const One& last = ones[count - 1];
+            return last.splits == splits && last.tie < tie;
         }
 
         // false: another entry has its position, and its tie is unknown.
@@ -262,12 +346,14 @@ private:
     }
 
     // late: also if two entries share a position.
+    template <typename Filter>
     // NOLINTNEXTLINE(readability-function-cognitive-complexity): the states of a bucket
     StepEnd collect(const Head<Atomic>& head,
                     const Positions& positions,
                     const Bounds& bounds,
                     const WalkPlace& after,
-                    Found& found) const noexcept {
+                    Found& found,
+                    const Filter& filter) const noexcept {
         found.clear();
         const std::uint64_t splits_after = positions.splits_at(after.position);
         const bool is_tied = after.tie != 0 && after.tie != WalkPlace::tie_of_all;
@@ -275,7 +361,7 @@ private:
         for (Bucket<Atomic>* bucket = bounds.spot.first; bucket != nullptr;) {
             for (auto& slot : bucket->slots) {
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
-                if (!slot::is_entry(word)) continue;
+                if (!slot::is_entry(word) || !filter.is_candidate(word, after, found)) continue;
                 std::uint64_t first = 0;
                 const StepEnd named = name(head, bounds.spot, slot, word, first);
                 if (named != StepEnd::all) return named;

@@ -321,6 +321,31 @@ TEST_F(HashedTest, an_iterator_of_another_container_is_refused_by_each_kind) {
     }
 }
 
+TEST_F(HashedTest, a_multimap_counts_and_finds_any_number_of_entries_of_a_key) {
+    const int last[] = {procs_ - 1};
+    const acp_multimap_t map = acp_create_multimap(1, last, 1, procs_ - 1);
+    std::int64_t there = 0;
+    for (const std::int64_t wanted : {0, 1, 31, 32, 33, 63, 64, 65, 300}) {
+        for (; there < wanted; ++there)
+            ASSERT_NE(acp_insert_multimap(map, "k", 1, &there, sizeof there).elem, ACP_GA_NULL);
+        ASSERT_NE(acp_insert_multimap(map, "another", 7, "v", 1).elem, ACP_GA_NULL);
+        EXPECT_EQ(acp_count_multimap(map, "k", 1), wanted) << acp_error_message();
+        std::set<std::int64_t> values;
+        acp_multimap_it_t it = acp_find_multimap(map, "k", 1).it;
+        for (; values.size() <= 300 && it.elem != ACP_GA_NULL;
+             it = acp_increment_key_multimap_it(it)) {
+            std::int64_t value = -1;
+            std::size_t bytes = sizeof value;
+            EXPECT_EQ(acp_read_multimap_it(it, &value, &bytes), 1) << acp_error_message();
+            EXPECT_TRUE(values.insert(value).second) << value;
+        }
+        EXPECT_EQ(values.size(), static_cast<std::size_t>(wanted));
+    }
+    EXPECT_EQ(acp_remove_multimap(map, "k", 1), 300);
+    EXPECT_EQ(acp_count_multimap(map, "k", 1), 0);
+    EXPECT_EQ(acp_destroy_multimap(map), 0);
+}
+
 TEST_F(HashedTest, a_container_that_is_given_twice_stays_as_it_is) {
     const int last[] = {procs_ - 1};
     const acp_multimap_t map = acp_create_multimap(1, last, 1, procs_ - 1);

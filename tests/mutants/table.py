@@ -6,10 +6,17 @@ import sys
 from plants import Plants
 
 TESTS = [f"tests/unit/table/{name}_test.cpp"
-         for name in ("table", "counting", "entry_count", "walk", "walk_interrupt", "concurrency_changes", "kill_changes", "put_batch", "kill", "concurrency", "next_array")]
+         for name in ("table", "counting", "entry_count", "walk", "walk_interrupt", "concurrency_changes", "kill_changes", "put_batch", "kill", "concurrency", "next_array", "vacancy")]
 
 # name: (file, text, instead)
 MUTANTS = {
+    "a hint of another chain is used": ("vacancy.hpp", "hint.root == chain.root && hint.table == chain.table && hint.first == chain.first", "hint.table == chain.table"),
+    "a hint of another table is used": ("vacancy.hpp", "hint.root == chain.root && hint.table == chain.table && hint.first == chain.first", "hint.root == chain.root && hint.first == chain.first"),
+    "no hint is used": ("vacancy.hpp", "if (is_of_chain(hint)) {", "if (is_of_chain(hint) && passed == 0) {"),
+    "slots that became free before the hint stay so": ("vacancy.hpp", "hint.bucket != 0 && hint.passed + passed > hint.length / 2", "hint.bucket != 0 && hint.length == 0"),
+    "entries of a key behind those found are not visited": ("walk.hpp", "            found.has_more = true;\n            return false;\n", "            return false;\n"),
+    "a key's entries up to the place are visited again": ("walk.hpp", "            if (tie <= after.tie) return false;\n", ""),
+    "entries of a key after the last one found are taken": ("walk.hpp", "            if (count < wanted) return false;\n            const One& last", "            const One& last"),
     "an array in use is replaced": ("next_array.hpp", "place.compare_exchange_strong(now, linked | link::made,", "place.compare_exchange_strong(now, linked,"),
     "an array is replaced at once": ("next_array.hpp", "array.entries_at_begin + head.buckets(root.from)", "array.entries_at_begin"),
     "an array is never replaced": ("next_array.hpp", "                replace(head, level, entries, linked);\n", "                static_cast<void>(&NextArray::replace);\n"),

@@ -387,7 +387,7 @@ TEST_F(TableOperationsTest, say_that_there_is_no_heap) {
         {row_of<ReadEntry>, Message().add(RecordRequest())},
         {row_of<EraseRecord>, Message().add(RecordRequest())},
         {row_of<RunBatch>, Message().add(BatchHead())},
-        {row_of<NextOfKey>, Message().add(EntryRequest()).add(table::WalkPlace())},
+        {row_of<NextOfKey>, Message().add(EntryRequest({}, 0, 0, 1)).add(table::WalkPlace())},
     };
     EXPECT_EQ(calls.size(), table_operations.size() + entry_operations.size());
     for (const auto& [row, message] : calls) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The array into which a table grows is made in parts: no call clears more than one, a thread that
-// is killed or stopped with its part delays the growth and does not prevent it, and what a stopped
-// thread clears later is no array of the table.
+// The array into which a table grows is made in parts: no call clears more than one part. A thread
+// that is killed or stopped with its part delays the growth and does not prevent it. The late
+// zeros of a stopped thread reach no array of the table.
 #include <csignal>
 #include <cstring>
 #include <unistd.h>

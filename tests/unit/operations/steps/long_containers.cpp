@@ -226,6 +226,8 @@ void LongContainers::add_table_requests(std::vector<LongRequest>& all) {
     ask(number_of<FindEntry>, with(bytes_of(entry), key));
     const auto found = scene_.told<EntryResult>();
     const std::string long_key(400, 'k');
+    EntryRequest next = entry_of(many_, key);
+    next.value_bytes = allocator::key_entries_max;
     EntryRequest long_put = entry_of(table_, long_key);
     long_put.value_bytes = 500;
     DirectoryToMake directory;
@@ -254,8 +256,7 @@ void LongContainers::add_table_requests(std::vector<LongRequest>& all) {
         {"by its record",
          {number_of<ReadEntry>,
           bytes_of(RecordRequest{table_, entry.hash, found.record, 100, found.number})}},
-        {"the next one",
-         {number_of<NextOfKey>, with(bytes_of(entry_of(many_, key), table::WalkPlace()), key)}},
+        {"the next ones", {number_of<NextOfKey>, with(bytes_of(next, table::WalkPlace()), key)}},
         {"by its record",
          {number_of<EraseRecord>,
           bytes_of(RecordRequest{table_, entry.hash, found.record, 0, found.number})}},
