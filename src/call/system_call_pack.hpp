@@ -48,12 +48,16 @@ public:
 
     [[nodiscard]] const SystemCallRecord& record() const noexcept { return record_; }
 
-    // Copies back what the staged call has written.
+    // Copies back what the staged call has written. false: memory that the call reads and writes can
+    // only be read; the call has then failed with EFAULT.
     //   result  of the call, or a negative errno
-    void fetch(std::int64_t result) noexcept {
+    [[nodiscard]] bool fetch(std::int64_t result) noexcept {
+        bool is_whole = true;
         for (std::size_t i = 0; i < system_call_words; ++i) {
-            if (result >= 0 && is_in_staging(record_.places[i])) fetch_argument(i, result);
+            if (result >= 0 && is_in_staging(record_.places[i]))
+                is_whole = fetch_argument(i, result) && is_whole;
         }
+        return is_whole;
     }
 
 private:
@@ -69,6 +73,28 @@ private:
 
     [[nodiscard]] std::byte* at(std::uint64_t offset) const noexcept {
         return staging_.data() + offset;
+    }
+
+    // Whether the kernel looks at a length: not where the address before it is none, but for options.
+    [[nodiscard]] bool is_length_used(std::size_t i) const noexcept {
+        const bool is_optional = record_.call == SystemCall::recvfrom ||
+                                 record_.call == SystemCall::accept ||
+                                 record_.call == SystemCall::accept4;
+        return !is_optional || words_[i - 1] != 0;
+    }
+
+    // The first piece of more bytes than `most`. The others are whole pages, since a pipe fills its
+    // pages by what is left over.
+    [[nodiscard]] static std::uint64_t piece_of(std::uint64_t bytes, std::uint64_t most) noexcept {
+        constexpr std::uint64_t page = 4096;
+        return most < page ? most : most - (most - bytes) % page;
+    }
+
+    // Whether the kernel compares the whole range with the addresses of programs before anything
+    // else. Others cut the number of bytes first, or look at no more than they move.
+    [[nodiscard]] static bool checks_range(SystemCall call) noexcept {
+        return call == SystemCall::read || call == SystemCall::write ||
+               call == SystemCall::pread64 || call == SystemCall::pwrite64;
     }
 
     [[nodiscard]] std::uint64_t room() const noexcept { return back_ - front_; }
@@ -112,7 +138,7 @@ private:
                 if (address != 0) record_.places[i] = stage_up_to(arguments_[i], address);
                 return;
             case Passing::length:
-                if (address != 0) record_.places[i] = stage_length(address);
+                if (address != 0 && is_length_used(i)) record_.places[i] = stage_length(address);
                 return;
             case Passing::vectors_in:
             case Passing::vectors_out:
@@ -141,18 +167,25 @@ private:
     [[nodiscard]] StagedPlace stage_bytes(const ArgumentRow& argument,
                                           std::uint64_t address) noexcept {
         if (address >= no_program_address) return place_outside;
-        std::uint64_t bytes = extent_of(argument, record_.words);
+        const std::uint64_t bytes = extent_of(argument, record_.words);
         const std::uint64_t most = std::min(room(), system_call_piece_bytes);
+        // The kernel reads it first, and writes it when the call has been made: fetch().
+        const Passing passing =
+            argument.passing == Passing::in_out ? Passing::in : argument.passing;
         if (bytes > most) {
             const bool may_be_short =
                 argument.extent != ArgumentExtent::fixed && argument.unit == 1;
-            if (bytes >= no_program_address || address + bytes >= no_program_address)
+            if (checks_range(record_.call) && is_beyond_programs(address, bytes))
                 return place_outside;
             if (!may_be_short) return wall();
-            bytes = most;
-            record_.words[argument.word] = bytes;
+            const std::uint64_t piece = piece_of(bytes, most);
+            const StagedPlace place = stage_piece(passing, address, piece);
+            // Where no byte can be accessed the kernel gets the whole count: a file that looks at
+            // no byte takes them all.
+            if (place != wall()) record_.words[argument.word] = piece;
+            return place;
         }
-        return stage_piece(argument.passing, address, bytes);
+        return stage_piece(passing, address, bytes);
     }
 
     [[nodiscard]] StagedPlace stage_piece(Passing passing,
@@ -177,7 +210,11 @@ private:
     }
 
     [[nodiscard]] StagedPlace stage_length(std::uint64_t address) noexcept {
-        const StagedPlace place = stage_piece(Passing::in_out, address, sizeof(std::int32_t));
+        // A socket that is accepted is closed if its address cannot be returned.
+        const bool must_be_writable =
+            record_.call == SystemCall::accept || record_.call == SystemCall::accept4;
+        const StagedPlace place = stage_piece(must_be_writable ? Passing::in_out : Passing::in,
+                                              address, sizeof(std::int32_t));
         if (place > staging_.size() - sizeof(std::int32_t)) return wall();
         std::int32_t length = 0;
         std::memcpy(&length, at(place - 1), sizeof length);
@@ -191,32 +228,50 @@ private:
                sizeof vector;
     }
 
+    // The kernel takes 32 bits of it.
+    [[nodiscard]] std::uint64_t vector_count(std::size_t i) const noexcept {
+        return words_[arguments_[i].word] & 0xffffffffU;
+    }
+
+    // Whether the kernel takes a list of vectors, before it moves a byte.
+    enum class VectorCheck : std::uint8_t { good, refused, inaccessible };
+
+    [[nodiscard]] VectorCheck check_vectors(std::uint64_t address, std::uint64_t count) noexcept {
+        if (count > io_vectors_max) return VectorCheck::refused;
+        IoVector vector{};
+        for (std::uint64_t v = 0; v < count; ++v) {
+            if (!read_vector(v, address, vector)) return VectorCheck::inaccessible;
+            if (vector.bytes >= no_program_address) return VectorCheck::refused;
+        }
+        for (std::uint64_t v = 0; v < count; ++v) {
+            if (!read_vector(v, address, vector)) return VectorCheck::inaccessible;
+            // The kernel cuts the bytes of a single vector before it compares the range.
+            if (count == 1) vector.bytes = std::min(vector.bytes, transfer_bytes_max);
+            if (is_beyond_programs(vector.address, vector.bytes)) return VectorCheck::inaccessible;
+        }
+        return VectorCheck::good;
+    }
+
     // One piece for the bytes of all vectors. A list that the kernel would refuse has the place 0
-    // and more vectors than it takes; one that cannot be read is in the wall.
+    // and more vectors than it takes; one that it could not read is in the wall.
     void stage_vectors(std::size_t i, std::uint64_t address) noexcept {
         const bool is_in = arguments_[i].passing == Passing::vectors_in;
         std::uint64_t& total = record_.words[arguments_[i].word];
-        const std::uint64_t count = words_[arguments_[i].word];
-        std::uint64_t bytes = 0;
-        bool is_whole = true;  // all bytes so far can be accessed
-        if (count > io_vectors_max) {
-            total = io_vectors_max + 1;
+        const std::uint64_t count = vector_count(i);
+        const VectorCheck check = check_vectors(address, count);
+        if (check != VectorCheck::good) {
+            const bool is_refused = check == VectorCheck::refused;
+            total = is_refused ? io_vectors_max + 1 : 0;
+            record_.places[i] = is_refused ? 0 : wall();
             return;
         }
         const std::uint64_t most = std::min(room(), system_call_piece_bytes);
+        std::uint64_t bytes = 0;
         std::uint64_t accessible = 0;
+        bool is_whole = true;  // all bytes so far can be accessed
         for (std::uint64_t v = 0; v < count; ++v) {
             IoVector vector{};
-            const bool is_read = read_vector(v, address, vector);
-            if (is_read && vector.bytes >= no_program_address) {
-                total = io_vectors_max + 1;
-                return;
-            }
-            if (!is_read || vector.address >= no_program_address) {
-                record_.places[i] = wall();
-                total = 0;
-                return;
-            }
+            if (!read_vector(v, address, vector)) break;  // changed by another thread
             const std::uint64_t next = std::min(vector.bytes, most - bytes);
             bytes += next;
             if (!is_whole) continue;
@@ -230,7 +285,7 @@ private:
         record_.places[i] = is_whole ? keep(bytes) : keep_before_wall(accessible);
     }
 
-    void fetch_argument(std::size_t i, std::int64_t result) noexcept {
+    [[nodiscard]] bool fetch_argument(std::size_t i, std::int64_t result) noexcept {
         const ArgumentRow& argument = arguments_[i];
         const std::byte* const from = at(record_.places[i] - 1);
         std::uint64_t bytes = 0;
@@ -256,18 +311,18 @@ private:
                 break;
             case Passing::vectors_out:
                 scatter(i, std::min(std::uint64_t(result), record_.words[argument.word]));
-                return;
+                return true;
             default:
-                return;
+                return true;
         }
         bytes = std::min(bytes, staging_.size() - (record_.places[i] - 1));
-        (void)memory_.copy_out(words_[i], from, bytes);
+        return memory_.copy_out(words_[i], from, bytes) == bytes;
     }
 
     void scatter(std::size_t i, std::uint64_t bytes) noexcept {
         const std::byte* from = at(record_.places[i] - 1);
         bytes = std::min(bytes, staging_.size() - (record_.places[i] - 1));
-        for (std::uint64_t v = 0; v < words_[arguments_[i].word] && bytes != 0; ++v) {
+        for (std::uint64_t v = 0; v < vector_count(i) && bytes != 0; ++v) {
             IoVector vector{};
             if (!read_vector(v, words_[i], vector)) return;
             const std::uint64_t next = std::min(bytes, vector.bytes);

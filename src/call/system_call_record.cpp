@@ -58,35 +58,48 @@ constexpr std::array ioctl_requests{
     RequestRow{0x8933, rows::in_out_fixed(40)},  // SIOCGIFINDEX
 };
 
-// Commands of fcntl whose argument is an address.
+// Commands of fcntl. Leases (1024) and notices (1026) are not here: their signals go to the process
+// that has asked for them.
 constexpr std::array fcntl_requests{
+    RequestRow{0, rows::value()},            // F_DUPFD
+    RequestRow{1, rows::value()},            // F_GETFD
+    RequestRow{2, rows::value()},            // F_SETFD
+    RequestRow{3, rows::value()},            // F_GETFL
+    RequestRow{4, rows::value()},            // F_SETFL
     RequestRow{5, rows::in_out_fixed(32)},   // F_GETLK
     RequestRow{6, rows::in_fixed(32)},       // F_SETLK
     RequestRow{7, rows::in_fixed(32)},       // F_SETLKW
+    RequestRow{8, rows::value()},            // F_SETOWN
+    RequestRow{9, rows::value()},            // F_GETOWN
+    RequestRow{10, rows::value()},           // F_SETSIG
+    RequestRow{11, rows::value()},           // F_GETSIG
     RequestRow{15, rows::in_fixed(8)},       // F_SETOWN_EX
     RequestRow{16, rows::out_fixed(8)},      // F_GETOWN_EX
     RequestRow{36, rows::in_out_fixed(32)},  // F_OFD_GETLK
     RequestRow{37, rows::in_fixed(32)},      // F_OFD_SETLK
     RequestRow{38, rows::in_fixed(32)},      // F_OFD_SETLKW
+    RequestRow{1025, rows::value()},         // F_GETLEASE
+    RequestRow{1030, rows::value()},         // F_DUPFD_CLOEXEC
+    RequestRow{1031, rows::value()},         // F_SETPIPE_SZ
+    RequestRow{1032, rows::value()},         // F_GETPIPE_SZ
+    RequestRow{1033, rows::value()},         // F_ADD_SEALS
+    RequestRow{1034, rows::value()},         // F_GET_SEALS
     RequestRow{1035, rows::out_fixed(8)},    // F_GET_RW_HINT
     RequestRow{1036, rows::in_fixed(8)},     // F_SET_RW_HINT
     RequestRow{1037, rows::out_fixed(8)},    // F_GET_FILE_RW_HINT
     RequestRow{1038, rows::in_fixed(8)},     // F_SET_FILE_RW_HINT
 };
 
+// Finds the argument of a request of one of the lists above. Requests of other drivers encode the
+// sizes of their structures, but structures may contain addresses.
 template <std::size_t N>
-[[nodiscard]] const ArgumentRow* find(const std::array<RequestRow, N>& requests,
-                                      std::uint64_t request) noexcept {
-    const auto* const found = std::ranges::find(requests, request, &RequestRow::request);
-    return found == requests.end() ? nullptr : &found->argument;
-}
-
-// Finds the argument of a request of ioctl: of the list above. The requests of other drivers encode
-// the sizes of their structures, but structures may contain addresses.
-[[nodiscard]] bool find_ioctl(std::uint64_t request, ArgumentRow& argument) noexcept {
-    const ArgumentRow* const known = find(ioctl_requests, request & 0xffffffffU);
-    if (known == nullptr) return false;
-    argument = *known;
+[[nodiscard]] bool find(const std::array<RequestRow, N>& requests,
+                        std::uint64_t request,
+                        ArgumentRow& argument) noexcept {
+    const auto* const found =
+        std::ranges::find(requests, request & 0xffffffffU, &RequestRow::request);
+    if (found == requests.end()) return false;
+    argument = found->argument;
     return true;
 }
 
@@ -120,6 +133,13 @@ template <std::size_t N>
 
 }  // namespace
 
+bool is_beyond_programs(std::uint64_t address, std::uint64_t bytes) noexcept {
+    // With page tables of four levels, beyond which Linux gives no program memory unasked.
+    const std::uint64_t end =
+        is_elsewhere ? std::uint64_t{1} << 48U : (std::uint64_t{1} << 47U) - 4096;
+    return address > end || bytes > end - address;
+}
+
 std::int64_t number_of(SystemCall call) noexcept {
     const SystemCallRow& row = row_of(call);
     return is_elsewhere ? row.number_elsewhere : row.number;
@@ -142,10 +162,8 @@ bool find_argument(SystemCall call,
         return has_plain_options(words[1], words[2]);
     if (argument.passing != Passing::by_request) return true;
     const std::uint64_t request = words[argument.word];
-    if (call == SystemCall::ioctl) return find_ioctl(request, argument);
-    const ArgumentRow* const known = find(fcntl_requests, request & 0xffffffffU);
-    argument = known == nullptr ? rows::value() : *known;
-    return true;
+    return call == SystemCall::ioctl ? find(ioctl_requests, request, argument)
+                                     : find(fcntl_requests, request, argument);
 }
 
 std::uint64_t extent_of(const ArgumentRow& argument, const SystemCallWords& words) noexcept {

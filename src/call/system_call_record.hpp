@@ -23,6 +23,9 @@ namespace acp::call {
 // several calls.
 inline constexpr std::uint64_t system_call_piece_bytes = std::uint64_t{1} << 20U;
 
+// The most bytes that Linux moves in one call.
+inline constexpr std::uint64_t transfer_bytes_max = 0x7ffff000;
+
 // Room for a piece, and for the other arguments of its call.
 inline constexpr std::uint64_t system_call_staging_bytes =
     system_call_piece_bytes + (std::uint64_t{512} << 10U);
@@ -47,6 +50,9 @@ inline constexpr StagedPlace place_outside = ~StagedPlace{0};
 [[nodiscard]] constexpr StagedPlace place_at(std::uint64_t offset) noexcept {
     return offset + 1;
 }
+
+// Whether the kernel refuses a range for its addresses alone, whatever is mapped.
+[[nodiscard]] bool is_beyond_programs(std::uint64_t address, std::uint64_t bytes) noexcept;
 
 [[nodiscard]] constexpr bool is_in_staging(StagedPlace place) noexcept {
     return place != 0 && place <= system_call_staging_bytes;

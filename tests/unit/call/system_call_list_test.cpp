@@ -81,6 +81,10 @@ TEST(SystemCallList, leaves_requests_in_the_device_process_that_it_does_not_know
     EXPECT_FALSE(find_argument(SystemCall::ioctl, words, 2, argument));
     words = {0, 6, 35, 0, 0, 0};  // TCP_ZEROCOPY_RECEIVE: the same
     EXPECT_FALSE(find_argument(SystemCall::getsockopt, words, 3, argument));
+    words = {0, 17, 0, 0, 0, 0};  // F_GETOWNER_UIDS: writes to its argument
+    EXPECT_FALSE(find_argument(SystemCall::fcntl, words, 2, argument));
+    words = {0, 1024, 0, 0, 0, 0};  // F_SETLEASE: the signal would go to the executor
+    EXPECT_FALSE(find_argument(SystemCall::fcntl, words, 2, argument));
     words = {0, 3, 0, 0, 0, 0};  // F_GETFL
     EXPECT_TRUE(find_argument(SystemCall::fcntl, words, 2, argument));
     EXPECT_EQ(argument.passing, Passing::value);

@@ -96,18 +96,18 @@ TEST_F(SystemCallPackTest, brings_back_as_much_as_a_call_says_that_it_has_writte
     pass(SystemCall::read, {7, word_of(room.data()), room.size()});
     std::memset(at(1), 'x', room.size());
     work.finish();
-    pack.fetch(60);
+    EXPECT_TRUE(pack.fetch(60));
     EXPECT_EQ(room, std::string(60, 'x') + std::string(40, '-'));
-    pack.fetch(-5);
+    EXPECT_TRUE(pack.fetch(-5));
     EXPECT_EQ(room[60], '-');
-    pack.fetch(std::numeric_limits<std::int64_t>::max());
+    EXPECT_TRUE(pack.fetch(std::numeric_limits<std::int64_t>::max()));
     EXPECT_EQ(room, std::string(100, 'x'));
 }
 
 TEST_F(SystemCallPackTest, shortens_what_is_longer_than_a_piece) {
     std::vector<char> bytes(system_call_piece_bytes + 1, 'a');
     pass(SystemCall::write, {1, word_of(bytes.data()), bytes.size()});
-    EXPECT_EQ(work.words()[2], system_call_piece_bytes);
+    EXPECT_EQ(work.words()[2], system_call_piece_bytes + 1 - 4096) << "the rest is whole pages";
     pass(SystemCall::write, {1, word_of(bytes.data()), system_call_piece_bytes});
     EXPECT_EQ(work.words()[2], system_call_piece_bytes);
 }
@@ -122,11 +122,29 @@ TEST_F(SystemCallPackTest, puts_the_accessible_start_of_bytes_before_the_wall) {
     pass(SystemCall::read, {1, word_of(text.data()), text.size()});
     EXPECT_EQ(at(1), wall() - 6);
     std::memcpy(at(1), "abcdef", 6);
-    pack.fetch(6);
+    EXPECT_TRUE(pack.fetch(6));
     EXPECT_EQ(text, "abcdef6789");
     program.forbidden = 0;
     pass(SystemCall::read, {1, word_of(text.data()), text.size()});
     EXPECT_EQ(at(1), wall());
+}
+
+TEST_F(SystemCallPackTest, passes_the_whole_count_where_no_byte_can_be_accessed) {
+    program.forbidden = 0;
+    for (const std::uint64_t bytes : {system_call_piece_bytes + 1, transfer_bytes_max + 9}) {
+        pass(SystemCall::write, {1, 4096, bytes});
+        EXPECT_EQ(work.words()[2], bytes);
+        EXPECT_EQ(at(1), wall());
+    }
+}
+
+TEST_F(SystemCallPackTest, fails_after_a_call_that_could_not_write_back_what_it_has_read) {
+    std::uint64_t offset = 5;
+    pass(SystemCall::sendfile, {1, 2, word_of(&offset), 10});
+    EXPECT_TRUE(pack.fetch(3));
+    program.forbidden = word_of(&offset) + 4;
+    EXPECT_FALSE(pack.fetch(3));
+    EXPECT_TRUE(pack.fetch(-5));
 }
 
 TEST_F(SystemCallPackTest, passes_texts_with_their_end_and_none_without) {
@@ -156,7 +174,7 @@ TEST_F(SystemCallPackTest, joins_vectors_and_spreads_what_was_read) {
     joined = reinterpret_cast<iovec*>(work.words()[1]);
     ASSERT_EQ(joined->iov_len, 8U);
     std::memcpy(joined->iov_base, "ABCDEFGH", 8);
-    pack.fetch(5);
+    EXPECT_TRUE(pack.fetch(5));
     EXPECT_EQ(one + two, "ABCDEfgh");
 }
 
@@ -182,7 +200,7 @@ TEST_F(SystemCallPackTest, passes_lengths_in_memory_of_the_executor) {
     std::memset(at(1), 'q', 16);
     *seen = 110;  // longer than the room
     work.finish();
-    pack.fetch(0);
+    EXPECT_TRUE(pack.fetch(0));
     EXPECT_EQ(length, 110);
     EXPECT_EQ(address[15], 'q');
     EXPECT_EQ(address[16], 0);
