@@ -26,7 +26,7 @@ thread_local sigjmp_buf* volatile way_out = nullptr;
 void leave_code(int signal, siginfo_t* info, void*) {
     sigjmp_buf* const out = way_out;
     if (out != nullptr && info->si_code > 0) {
-        way_out = nullptr;
+        way_out = nullptr;  // run() sets it again
         siglongjmp(*out, signal);
     }
 
@@ -87,12 +87,14 @@ FaultGuard::~FaultGuard() {
 
 int FaultGuard::run(void (*body)(void*) noexcept, void* argument) noexcept {
     sigjmp_buf out;
+    sigjmp_buf* const volatile around = way_out;
     const int signal = sigsetjmp(out, 0);
-    if (signal != 0) return signal;
-    way_out = &out;
-    body(argument);
-    way_out = nullptr;
-    return 0;
+    if (signal == 0) {
+        way_out = &out;
+        body(argument);
+    }
+    way_out = around;
+    return signal;
 }
 
 }  // namespace acp::os

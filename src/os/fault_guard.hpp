@@ -27,7 +27,8 @@ public:
 
     // Calls body(argument). Returns 0, or the number of the signal that ended it; then no destructor
     // of its frames has run. Other signals, and the four where another process sends them, have
-    // their usual effect. Not to be called by the body. The body must not throw.
+    // their usual effect. If the body calls run(), a fault of the inner body ends that alone. The body
+    // must not throw.
     [[nodiscard]] int run(void (*body)(void* argument) noexcept, void* argument) noexcept;
 
 private:

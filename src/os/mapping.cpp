@@ -108,15 +108,19 @@ Result<Mapping> Mapping::map_anonymous(std::uint64_t bytes) {
     return map(-1, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, read_write);
 }
 
+Result<Mapping> Mapping::map_shared_anonymous(std::uint64_t bytes) {
+    return map(-1, bytes, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, read_write);
+}
+
 // In a process that called mlockall(MCL_FUTURE), mmap() makes every page resident that the process
 // may access, and mprotect() makes none of a shared mapping: so a shared mapping gets its rights
 // after it is made. (Not under valgrind, which notes such a change of rights byte by byte.)
 Result<Mapping> Mapping::map(int fd, std::uint64_t bytes, int flags, int rights) {
     if (bytes == 0) return Status(Code::argument, "cannot map 0 bytes");
-    const bool is_of_file = (flags & MAP_SHARED) != 0;
-    if (Status status = is_of_file ? check_length(fd, bytes) : Status(); !status.is_ok())
+    const bool is_shared = (flags & MAP_SHARED) != 0;
+    if (Status status = fd >= 0 ? check_length(fd, bytes) : Status(); !status.is_ok())
         return status;
-    const bool is_late = is_of_file && !is_under_valgrind();
+    const bool is_late = is_shared && !is_under_valgrind();
     void* address = mmap(nullptr, bytes, is_late ? PROT_NONE : rights, flags, fd, 0);
     if (address == MAP_FAILED) return map_failure(errno, bytes);
     Mapping made(static_cast<char*>(address), bytes);

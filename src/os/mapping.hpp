@@ -39,6 +39,9 @@ public:
     // Maps zeroed private memory, committed at first touch. Errors as map_shared.
     static Result<Mapping> map_anonymous(std::uint64_t bytes);
 
+    // Maps zeroed memory that forked children share, committed at first touch. Errors as map_shared.
+    static Result<Mapping> map_shared_anonymous(std::uint64_t bytes);
+
     Mapping(Mapping&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
