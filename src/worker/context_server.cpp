@@ -3,11 +3,11 @@
 #include "worker/context_server.hpp"
 
 #include <array>
-#include <atomic>
-#include <optional>
 
 #include "os/brief_poll.hpp"
 #include "os/futex.hpp"
+
+#include "worker/await_call.hpp"
 
 namespace acp::worker {
 
@@ -18,29 +18,13 @@ using call::WorkerOperation;
 void ContextServer::serve() {
     if (server_.begin()) wake_client();
     for (;;) {
-        const Claimed call = await_call();
+        const Claimed call =
+            await_call(server_, [](const auto& has_call) { return os::poll_briefly(has_call); });
         OperationResult done;
         if (!call.is_cancelled()) done = carry_out(call);
         if (server_.answer(call, done.end, done.result)) wake_client();
         if (done.is_last) return;
     }
-}
-
-ContextServer::Claimed ContextServer::await_call() {
-    std::optional<Claimed> call;
-    const auto has_call = [&] {
-        call = server_.next();
-        return call.has_value();
-    };
-    while (!os::poll_briefly(has_call)) {
-        auto& bell = server_.head().server_bell;
-        const std::uint32_t value = bell.announce();
-        // seq_cst: the poll below comes after the announcement; partner: RingClient::post()
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        if (has_call()) break;
-        (void)os::futex_wait(bell.word(), value, -1);
-    }
-    return *call;
 }
 
 OperationResult ContextServer::carry_out(const Claimed& call) {

@@ -45,7 +45,6 @@ public:
 private:
     using Claimed = call::RingServer<>::Claimed;
 
-    [[nodiscard]] Claimed await_call();
     [[nodiscard]] OperationResult carry_out(const Claimed& call);
     [[nodiscard]] OperationResult call_guarded(std::uint64_t function, call::ResultKind result);
     void wake_client() noexcept;

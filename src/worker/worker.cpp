@@ -106,6 +106,10 @@ Status Worker::watch_owner() {
 }
 
 Status Worker::run() {
+    // First: the executor's memory is a copy of that of this process with its one thread.
+    auto calls = SystemCalls::start(call::worker_contexts - 1);
+    if (!calls.is_ok()) return std::move(calls).failure();
+    system_calls_ = std::move(calls).value();
     if (Status status = watch_owner(); !status.is_ok()) return status;
     auto guard = os::FaultGuard::create();
     if (!guard.is_ok()) return std::move(guard).failure();
@@ -120,6 +124,7 @@ Status Worker::run() {
     server.serve();
     // Other threads may be inside functions; the process ends with them.
     (void)std::fflush(nullptr);
+    system_calls_->end();
     std::_Exit(EXIT_SUCCESS);
 }
 
@@ -177,6 +182,7 @@ OperationResult Worker::open(std::uint64_t number) {
             auto guard = os::FaultGuard::create();
             // Without it the first fault ends the process, which its owner notices.
             if (!guard.is_ok()) std::_Exit(EXIT_FAILURE);
+            system_calls_->serve_thread(context - 1, *guard.value());
             ContextServer(ring, memory_of(context), *guard.value(), [](auto...) {
                 return refused;
             }).serve();

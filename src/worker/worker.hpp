@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker process: what acp-worker runs. Serves the operations of its owner, the process that has
-// started it, on context 0, and functions on contexts with a thread each. Ends when its owner says
-// so, or has ended. Its main thread; run() starts the others.
+// started it, on context 0, and functions on contexts with a thread each, whose system calls an executor
+// makes. Ends when its owner says so, or has ended. Its main thread; run() starts the others.
 // Tests: tests/unit/offload/worker_process_test.cpp.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include "call/worker_memory.hpp"
 #include "worker/context_server.hpp"
 #include "worker/libraries.hpp"
+#include "worker/system_calls.hpp"
 
 namespace acp::worker {
 
@@ -67,6 +68,7 @@ private:
     os::Mapping memory_;
     os::Mapping device_;
     os::FileDescriptor owner_;  // pidfd
+    std::unique_ptr<SystemCalls> system_calls_;
     Libraries libraries_;
     std::array<os::Thread, call::worker_contexts> threads_;  // [0]: none, it is the main thread
     os::Thread watcher_;

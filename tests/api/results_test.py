@@ -39,7 +39,7 @@ def prototypes() -> dict[str, tuple[str, list[str]]]:
     """{function: (type of its result, types of its arguments)}"""
     found = {}
     for header in sorted((SOURCES / "include" / "acp").glob("*.h")):
-        if header.name.startswith("compat"):
+        if header.name.startswith(("compat", "device_side")):  # the latter returns what the kernel does
             continue
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)
         for result, function, arguments in PROTOTYPE.findall(text):

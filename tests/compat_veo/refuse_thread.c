@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For LD_PRELOAD of acp-worker: the program starts one thread, the one that watches its owner, and
- * the system refuses all further ones. */
+/* For LD_PRELOAD of acp-worker: the program starts two threads, those that watch its executor and its
+ * owner, and the system refuses all further ones. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,5 +17,5 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
     void* const symbol = dlsym(RTLD_NEXT, "pthread_create");
     start_thread* next = NULL;
     memcpy(&next, &symbol, sizeof next);
-    return started++ == 0 ? next(thread, attributes, body, argument) : EAGAIN;
+    return started++ < 2 ? next(thread, attributes, body, argument) : EAGAIN;
 }

@@ -5,6 +5,7 @@
 // file does not name fails.
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -15,8 +16,11 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <vector>
 
+#include <acp/device_side.h>
 #include <acp/offload.h>
 
 #include "support/ranked.hpp"
@@ -149,6 +153,29 @@ void refuse_in_calls_of_devices(Refusals& all) {
     const acp_handle_t call = acp_call(ACP_CONTEXT_NULL, 0, args, word, ACP_HANDLE_NULL);
     all.expect("acp_call", acp_wait(call, -1) == ACP_ERR_UNSUPPORTED);
     EXPECT_EQ(acp_free_args(args), 0);
+}
+
+// They fail as read(2) and write(2) do. Returns the names of the calls.
+std::set<std::string> fail_in_system_calls(char* at) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+    EXPECT_EQ(acp_sys_send(ends[1], "message", 7, 0), 7);
+    const int file = memfd_create("absent", 0);
+    EXPECT_EQ(acp_sys_write(file, "eight by", 8), 8);
+    EXPECT_EQ(acp_sys_pwrite(file, at, 8, 0), -EFAULT);
+    EXPECT_EQ(acp_sys_pread(file, at, 8, 0), -EFAULT);
+    EXPECT_EQ(acp_sys_write(file, at, 8), -EFAULT);
+    EXPECT_EQ(acp_sys_lseek(file, 0, SEEK_SET), 0);
+    EXPECT_EQ(acp_sys_read(file, at, 8), -EFAULT);
+    EXPECT_EQ(acp_sys_send(ends[0], at, 8, 0), -EFAULT);
+    EXPECT_EQ(acp_sys_recv(ends[0], at, 8, 0), -EFAULT);
+    EXPECT_EQ(acp_sys_bind(ends[0], at, 8), -EFAULT);
+    EXPECT_EQ(acp_sys_connect(ends[0], at, 8), -EFAULT);
+    EXPECT_EQ(acp_sys_open(at, 0, 0), -EFAULT);
+    EXPECT_EQ(acp_sys_unlink(at), -EFAULT);
+    for (const int descriptor : {ends[0], ends[1], file}) EXPECT_EQ(acp_sys_close(descriptor), 0);
+    return {"acp_sys_read", "acp_sys_write", "acp_sys_pread", "acp_sys_pwrite",
+            "acp_sys_send", "acp_sys_recv",  "acp_sys_bind",  "acp_sys_connect"};
 }
 
 void refuse_in_patterns(Refusals& all) {
@@ -429,6 +456,7 @@ TEST_F(DsmPointersTest, every_other_call_refuses_absent_pages_by_a_sentence) {
     refuse_in_channels_and_segments(all);
     refuse_in_lists_of_blocks(all);
     refuse_in_calls_of_devices(all);
+    const std::set<std::string> system_calls = fail_in_system_calls(absent());
     refuse_in_patterns(all);
     refuse_in_teams(all);
     refuse_in_sequences(all);
@@ -441,6 +469,7 @@ TEST_F(DsmPointersTest, every_other_call_refuses_absent_pages_by_a_sentence) {
     EXPECT_GT(known.size(), 100U);
     for (const std::string& call : known) {
         const bool is_named = all.named().count(call) != 0 || takers.count(call) != 0 ||
+                              system_calls.count(call) != 0 ||
                               call.find("for_each_local") != std::string::npos;
         EXPECT_TRUE(is_named) << call << " takes memory, and no test gives it shared pages";
     }

@@ -8,9 +8,10 @@ import sys
 from plants import ROOT, Plants
 
 TESTS = [f"tests/unit/{name}_test.cpp" for name in
-         ("offload/worker_process", "offload/device_table", "worker/context_server", "worker/libraries")]
+         ("offload/worker_process", "offload/device_table", "offload/worker_system_calls", "worker/context_server",
+          "worker/libraries", "worker/system_caller", "worker/random_system_calls")]
 CHANGED = ("offload", "worker")
-LAYERS = ("tool_common", "call", "os", "base")
+LAYERS = ("tool_common", "device_side", "call", "os", "base")
 
 # name: (file, text, instead)
 MUTANTS = {
@@ -50,6 +51,20 @@ MUTANTS = {
     "close does not end the thread": ("worker/context_server.cpp", "if (operation == WorkerOperation::close) return {CallEnd::returned, 0, true};", "if (operation == WorkerOperation::close) return {CallEnd::returned, 0, false};"),
     "an unloaded library has symbols": ("worker/libraries.cpp", "return loaded_.erase(number) != 0;", "return loaded_.count(number) != 0;"),
     "a failure takes a number": ("worker/libraries.cpp", "    if (!opened.is_ok()) return std::move(opened).failure();\n", "    if (!opened.is_ok()) {\n        ++last_number_;\n        return std::move(opened).failure();\n    }\n"),
+    # System calls.
+    "the executor is not woken": ("worker/system_caller.cpp", "    if (posted->is_server_asleep)\n", "    if (false)\n"),
+    "the death of the executor wakes no caller": ("worker/system_calls.cpp", "    for (SystemCaller& caller : callers_) caller.wake();\n", ""),
+    "calls wait for a dead executor": ("worker/system_caller.cpp", "return ring_.is_answered(ticket) || has_executor_ended(); };", "return ring_.is_answered(ticket); };"),
+    "a handler uses the ring of the call that it interrupts": ("worker/system_caller.cpp", "    if (is_calling_.load(std::memory_order_relaxed))\n", "    if (false)\n"),
+    "a long read waits for more of a pipe": ("worker/system_caller.cpp", "        if (done == moved && call == SystemCall::read &&", "        if (false &&"),
+    "a long write goes on after a short piece": ("worker/system_caller.cpp", "        if (moved != piece || done == bytes)", "        if (moved == 0 || done == bytes)"),
+    "pieces have one position": ("worker/system_caller.cpp", "        if (has_offset(call)) words[3] += moved;\n", ""),
+    "no signal of a broken pipe": ("worker/system_caller.cpp", "    if (signal != 0) os::send", "    if (false) os::send"),
+    "signals stay in the executor": ("worker/executor.cpp", "signal = os::take_write_signal();", "signal = 0;"),
+    "lengths stay in the executor": ("worker/executor.cpp", "            work.finish();\n", ""),
+    "contexts have no caller": ("worker/worker.cpp", "            system_calls_->serve_thread(context - 1, *guard.value());\n", ""),
+    "all contexts have one caller": ("worker/worker.cpp", "serve_thread(context - 1,", "serve_thread(0,"),
+    "a worker that leaves does not reap": ("worker/worker.cpp", "    system_calls_->end();\n", ""),
     "the program has no symbols": ("worker/libraries.cpp", "    if (number == 0) {", "    if (number == UINT64_MAX) {"),
 }
 
@@ -69,7 +84,8 @@ class DevicePlants(Plants):
     def compilation(self, source: pathlib.Path, made: pathlib.Path, *includes: str) -> list[str]:
         folder = self.shared.name
         return super().compilation(source, made, f'-DACP_TEST_BIN_DIR="{folder}/bin"',
-                                   f'-DACP_TEST_DEVICE_FUNCTIONS="{folder}/device_functions.so"', *includes,
+                                   f'-DACP_TEST_DEVICE_FUNCTIONS="{folder}/device_functions.so"',
+                                   f'-DACP_TEST_DEVICE_SYSTEM_CALLS="{folder}/device_system_calls.so"', *includes,
                                    f"-I{ROOT}/tools", f"-I{self.tree}/generated")
 
     def build_shared(self) -> None:
@@ -78,14 +94,15 @@ class DevicePlants(Plants):
         super().build_shared()
         folder = pathlib.Path(self.shared.name)
         (folder / "bin").mkdir()
-        self.run("the library of the tests", [["c++", "-O1", "-std=c++20", "-fPIC", "-shared",
-                                               str(ROOT / "tests/unit/offload/library/device_functions.cpp"),
-                                               "-o", str(folder / "device_functions.so")]])
+        self.run("the libraries of the tests", [["c++", "-O1", "-std=c++20", "-fPIC", "-shared", f"-I{ROOT}/include",
+                                                 str(ROOT / f"tests/unit/offload/library/{library}.cpp"),
+                                                 "-o", str(folder / f"{library}.so")]
+                                                for library in ("device_functions", "device_system_calls")])
 
     def link(self, name: str, program: pathlib.Path, objects: list[pathlib.Path], *libraries: str) -> None:
         archives = [str(self.tree / f"lib/libacp_{layer}.a") for layer in self.layers]
         self.run(name, [["c++", "-o", str(program), *map(str, objects), "-Wl,--start-group", *archives, "-Wl,--end-group",
-                         *libraries, "-lpthread", "-ldl"]])
+                         *libraries, "-rdynamic", "-lpthread", "-ldl"]])
 
     def build(self, name: str, folder: pathlib.Path) -> pathlib.Path:
         self.build_shared()
