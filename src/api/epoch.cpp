@@ -153,13 +153,21 @@ base::Status open_epoch(Library& instance) {
     if (!status.is_ok()) {
         return status;
     }
-    auto gma = gma::Gma::open(
-        *instance.member, *instance.hazards, fast_path, instance.config,
-        {&*instance.own_row, instance.link.get(), &operations::library_operations()});
+    auto devices = offload::OwnDevices::open(instance.config.devices);
+    if (!devices.is_ok()) return std::move(devices).failure();
+    instance.own_devices = std::move(devices).value();
+    const bool has_devices = instance.own_devices->device_count() != 0;
+    auto gma =
+        gma::Gma::open(*instance.member, *instance.hazards, fast_path, instance.config,
+                       {&*instance.own_row, instance.link.get(), &operations::library_operations(),
+                        has_devices ? instance.own_devices.get() : nullptr});
     if (!gma.is_ok()) {
         return std::move(gma).failure();
     }
     instance.gma = std::move(gma).value();
+    status = instance.own_devices->publish(instance.member->segment(),
+                                           instance.member->slot_index(), instance.gma->registry());
+    if (!status.is_ok()) return status;
     instance.word_waits = std::make_unique<gma::WordWaits>(*instance.gma);
     instance.allocator = std::make_unique<data::Allocator>(*instance.gma);
     allocator_at_hand = instance.allocator.get();
@@ -186,6 +194,7 @@ base::Status open_epoch(Library& instance) {
     instance.devices = std::make_unique<offload::DeviceTable>(instance.device_numbers_given);
     instance.device_calls = std::make_unique<offload::DeviceCalls>(
         *instance.gma, *instance.member, gma::by_rank(instance.member->rank()));
+    instance.device_memory = std::make_unique<offload::DeviceMemory>(*instance.gma);
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }
@@ -197,6 +206,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
     if (instance.devices != nullptr)
         instance.device_numbers_given = instance.devices->numbers_given();
+    instance.device_memory.reset();
     instance.device_calls.reset();
     instance.devices.reset();  // ends the device processes, which write into memory of ranks
     end_shared_range();
@@ -227,6 +237,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.allocator.reset();
     instance.word_waits.reset();
     instance.gma.reset();
+    instance.own_devices.reset();
     if (!have_all_met) instance.link.tell_that_we_leave();
     instance.link.close();
 }

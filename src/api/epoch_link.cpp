@@ -106,7 +106,8 @@ base::Result<std::unique_ptr<gateway::OwnGateway>> EpochLink::make_own(node::Mem
     return made;
 }
 
-// A process whose gateway cannot be made takes part in the meeting with its failure in place of a
+// A process with devices leaves the way to its memory to the agent's gateway, which asks the owner of
+// a device: an own gateway reaches mapped memory alone. A process whose gateway cannot be made takes part in the meeting with its failure in place of a
 // port, because the others wait for it there.
 base::Status EpochLink::open_own(node::Member& member,
                                  local::Hazards& hazards,
@@ -115,7 +116,7 @@ base::Status EpochLink::open_own(node::Member& member,
     base::Status failure;
     std::unique_ptr<gateway::OwnGateway> own;
     std::uint32_t brought = left_to_agents;
-    if (has_libraries) {
+    if (has_libraries && config.devices.empty()) {
         try {
             auto made = make_own(member, hazards, config);
             if (made.is_ok()) {
@@ -132,12 +133,13 @@ base::Status EpochLink::open_own(node::Member& member,
     auto status = member.gather(brought);
     if (!failure.is_ok()) return failure;
     if (!status.is_ok()) return status;
-    return settle_own(member, std::move(own));
+    return settle_own(member, std::move(own), has_libraries);
 }
 
 // Called when the ports of all processes are known.
 base::Status EpochLink::settle_own(const node::Member& member,
-                                   std::unique_ptr<gateway::OwnGateway> own) {
+                                   std::unique_ptr<gateway::OwnGateway> own,
+                                   bool has_libraries) {
     const node::Segment& segment = member.segment();
     std::vector<std::vector<Address>> peers;
     std::uint32_t first_static = segment.shape().procs;
@@ -153,7 +155,8 @@ base::Status EpochLink::settle_own(const node::Member& member,
         peers.push_back(addresses_of(segment, node, static_cast<std::uint16_t>(gathered)));
     }
     if (first_static != segment.shape().procs) {
-        if (first_static == segment.shape().first_process) say_that_agents_carry(member);
+        const bool is_first = first_static == segment.shape().first_process;
+        if (is_first && !has_libraries) say_that_agents_carry(member);
         link_ = std::make_unique<remote::RingLink>(segment, member.slot_index());
         return {};
     }

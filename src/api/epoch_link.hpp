@@ -60,7 +60,9 @@ private:
     base::Status open_own(node::Member& member,
                           local::Hazards& hazards,
                           const base::Config& config);
-    base::Status settle_own(const node::Member& member, std::unique_ptr<gateway::OwnGateway> own);
+    base::Status settle_own(const node::Member& member,
+                            std::unique_ptr<gateway::OwnGateway> own,
+                            bool has_libraries);
 
     os::FileDescriptor own_key_;
     local::Space space_;  // an own gateway's view of this process's memory

@@ -34,7 +34,9 @@
 #include "node/barrier.hpp"
 #include "node/member.hpp"
 #include "offload/device_calls.hpp"
+#include "offload/device_memory.hpp"
 #include "offload/device_table.hpp"
+#include "offload/own_devices.hpp"
 #include "os/process.hpp"
 #include "team/meeting_mark.hpp"
 #include "team/teams.hpp"
@@ -58,8 +60,9 @@ struct Library {
     std::unique_ptr<node::Member> member;
     std::unique_ptr<local::Hazards> hazards;
     std::optional<local::OwnRow> own_row;
-    EpochLink link;                 // to other nodes, in a job of several
-    std::unique_ptr<gma::Gma> gma;  // one per epoch, like the next ones
+    EpochLink link;                                    // to other nodes, in a job of several
+    std::unique_ptr<offload::OwnDevices> own_devices;  // one per epoch, like the next ones
+    std::unique_ptr<gma::Gma> gma;                     // its driver uses the devices
     std::unique_ptr<gma::WordWaits> word_waits;
     std::unique_ptr<data::Allocator> allocator;
     std::unique_ptr<data::Hashed> hashed;
@@ -80,6 +83,7 @@ struct Library {
     std::uint64_t device_numbers_given = 0;  // total of the earlier epochs
     std::unique_ptr<offload::DeviceTable> devices;
     std::unique_ptr<offload::DeviceCalls> device_calls;
+    std::unique_ptr<offload::DeviceMemory> device_memory;
     execution::Plans::HandlesMade plan_handles_made;  // total of the earlier epochs
     std::unique_ptr<dsm::SharedPages>
         shared_pages;  // nullptr before acp_init_dsm and after acp_finalize_dsm

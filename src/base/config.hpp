@@ -66,6 +66,7 @@ struct Config {
     bool is_check_on = false;
     bool is_report_on = false;  // ACP_REPORT=0|1: paths and bytes at finalize
     std::string require;        // ACP_REQUIRE=direct|attach,...: else init fails
+    std::string devices;        // ACP_DEVICES=list: of each rank; base/device_plan.hpp
     // between nodes; here the launcher's values win
     Security security = Security::encrypt;                        // ACP_SECURITY
     CongestionAlgorithm congestion = CongestionAlgorithm::delay;  // ACP_CONGESTION

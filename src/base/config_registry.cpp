@@ -8,6 +8,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/device_plan.hpp"
 #include "base/fault_plan.hpp"
 #include "base/parse.hpp"
 
@@ -193,6 +194,12 @@ bool parse_fault(std::string_view text, Config& config) {
     return true;
 }
 
+bool parse_devices(std::string_view text, Config& config) {
+    if (!parse_device_plan(text)) return false;
+    config.devices = text;
+    return true;
+}
+
 // Accepts names of paths with single commas between them; "" requires nothing.
 bool parse_require(std::string_view text, Config& config) {
     std::string_view rest = text;
@@ -304,6 +311,8 @@ const std::vector<Variable>& variables() {
         {"ACP_REQUIRE", "list of direct,attach,mailbox,udp",
          "acp_init fails unless each of these paths works", parse_require,
          [](const Config& config) { return config.require; }},
+        {"ACP_DEVICES", device_plan_type, "devices of this rank besides device 0", parse_devices,
+         [](const Config& config) { return config.devices; }, device_plan_terms},
         {"ACP_SECURITY", "encrypt|auth|off",
          "datagrams between nodes: encrypted, only authenticated, or trusted",
          parse_choice<&Config::security, security_words>,

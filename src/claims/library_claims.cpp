@@ -9,6 +9,7 @@
 #include "gma/local_ends.hpp"
 #include "message/pairing.hpp"
 #include "offload/call_bell.hpp"
+#include "offload/own_devices.hpp"
 #include "team/board.hpp"
 
 #include "allocator/heap_claims.hpp"
@@ -18,13 +19,13 @@ namespace acp::claims {
 
 namespace {
 
-constexpr std::array<const node::ClaimedRange*, 11> ranges{
-    &allocator::heap_words,   &allocator::table_users,
-    &allocator::list_users,   &allocator::sequence_users,
-    &gma::fetched_words,      &gma::local_ends_range,
-    &message::channel_map,    &pm::pm_pools,
-    &team::world_board,       &dsm::page_counters_range,
-    &offload::call_bell_range};
+constexpr std::array<const node::ClaimedRange*, 12> ranges{
+    &allocator::heap_words,    &allocator::table_users,
+    &allocator::list_users,    &allocator::sequence_users,
+    &gma::fetched_words,       &gma::local_ends_range,
+    &message::channel_map,     &pm::pm_pools,
+    &team::world_board,        &dsm::page_counters_range,
+    &offload::call_bell_range, &offload::device_registers_range};
 
 }  // namespace
 

@@ -39,7 +39,7 @@ LocalPlacement::LocalPlacement(const Parts& parts)
 LocalPlacement::Way LocalPlacement::way_to(const local::Place& place) noexcept {
     if (place.direct != nullptr) return Way::direct;
     if (node::is_dead(space_.segment(), place.slot)) return Way::dead;
-    if (attach_ != nullptr && !place.is_hidden() && attach_->can_reach(place.slot))
+    if (attach_ != nullptr && !place.is_owner_only() && attach_->can_reach(place.slot))
         return Way::attach;
     return owners_ ? Way::owner : Way::none;
 }

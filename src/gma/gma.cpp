@@ -43,9 +43,8 @@ base::Result<std::unique_ptr<Gma>> Gma::open(node::Member& member,
         }
         std::unique_ptr<Gma> gma(
             new Gma(member, hazards, fast, config, surroundings, std::move(opened)));
-        if (auto status = gma->begin(); !status.is_ok()) {
-            return status;
-        }
+        auto status = gma->begin(surroundings.devices != nullptr);
+        if (!status.is_ok()) return status;
         return gma;
     } catch (const std::bad_alloc&) {
         return base::Status::bare(base::Code::memory);
@@ -83,6 +82,7 @@ base::Status Gma::open_parts(Opened& opened,
     opened.port = std::move(port).value();
     opened.forwarder =
         std::make_unique<mailbox::Forwarder>(space, hazards, *opened.port, member.epoch());
+    if (surroundings.devices != nullptr) opened.forwarder->open_devices(*surroundings.devices);
     if (opened.trace) {
         const char* path = config.intranode == IntraNode::udp ? "udp" : "mailbox";
         opened.forwarder->set_observer([trace = opened.trace.get(), path, &space](
@@ -191,7 +191,7 @@ Issuer::Parts Gma::parts() noexcept {
 
 // Publishes what other processes need, and makes the service thread if commands of others arrive
 // whether or not this process makes calls.
-base::Status Gma::begin() {
+base::Status Gma::begin(bool has_devices) {
     if (!hazards_.has_membarrier()) {
         // relaxed: the meeting that follows publishes it
         space().segment().control().is_membarrier_refused.store(1, std::memory_order_relaxed);
@@ -202,11 +202,11 @@ base::Status Gma::begin() {
         const std::scoped_lock lock(commands_.mutex);
         progress_.update_service_wish();
     }
-    // If the configuration forbids mapping memory of others, the owner's thread serves also starter
-    // memory; and if the gateway is in this process, it serves all nodes.
+    // If the configuration forbids mapping memory of others, the owner's thread serves also starter memory; if the gateway is in
+    // this process, it serves all nodes; and only the owner of a device reaches its memory.
     const Progress::Manner& manner = progress_.manner();
     const bool can_do_without = opened_.space->reach().is_shared_direct && manner.may_program_run &&
-                                !manner.is_link_polled_here;
+                                !manner.is_link_polled_here && !has_devices;
     return can_do_without ? base::Status() : service_.ensure();
 }
 

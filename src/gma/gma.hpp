@@ -44,11 +44,11 @@ namespace acp::gma {
 
 class Gma {
 public:
-    struct Surroundings {  // parts that only some processes have
-        const local::OwnRow* own_row =
-            nullptr;  // of the member's slot; nullptr when several ranks are threads of one process (tests)
-        remote::Link* link = nullptr;  // to the gateway of the node, in a job of several
+    struct Surroundings {                        // parts that only some processes have
+        const local::OwnRow* own_row = nullptr;  // nullptr: ranks are threads of a test
+        remote::Link* link = nullptr;            // to the gateway of the node, in a job of several
         const local::OperationTable* operations = nullptr;  // equal in all processes and gateways
+        mailbox::DeviceHost* devices = nullptr;             // of this process, if it has any
     };
 
     // Opens global memory access for a member that took its slot. A meeting of all ranks comes before the first use. All arguments must outlive this.
@@ -271,7 +271,7 @@ private:
         const base::Config& config,
         const Surroundings& surroundings,
         Opened opened);
-    base::Status begin();
+    base::Status begin(bool has_devices);
     void revoke();
     Issuer::Parts parts() noexcept;
 

@@ -23,7 +23,7 @@ Routes::Routes(const local::Space& space,
       is_peer_served_(link != nullptr && link->traits().is_peer_served) {}
 
 bool Routes::can_attach(const local::Place& place) noexcept {
-    return may_attach() && !place.is_hidden() && attach_.can_reach(place.slot);
+    return may_attach() && !place.is_owner_only() && attach_.can_reach(place.slot);
 }
 
 Route Routes::choose(const Command& command,
@@ -87,7 +87,7 @@ base::Status Routes::check(const Command& command, memory::HazardLine& line, Rou
                    ": ACP_INTRANODE=direct reaches shared memory only, and " +
                    space_.explain(is_here(target) ? command.source : command.target_or_word(),
                                   command.bytes) +
-                   " is private memory; use ACP_INTRANODE=auto";
+                   " is not mapped here; use ACP_INTRANODE=auto";
         });
     }
     return {};
@@ -180,8 +180,9 @@ Path Routes::path(GlobalAddress target, GlobalAddress source) {
 }
 
 std::string Routes::why_forwarded(const local::Place& place) const {
-    return place.is_hidden() ? "the kernel hands these pages to no other process (memfd_secret)"
-                             : attach_.refusal(place.slot);
+    if (place.is_device()) return "it is memory of a device, which the engine of its owner copies";
+    return place.is_owner_only() ? "the kernel hands these pages to no other process (memfd_secret)"
+                                 : attach_.refusal(place.slot);
 }
 
 Path Routes::private_path(std::uint32_t slot) {

@@ -100,7 +100,7 @@ public:
         local::Place& far = is_get ? copy.source : copy.target;
         far.direct = nullptr;
         copy.bytes = command.bytes;
-        return !far.is_hidden() && attach_.is_known_reachable(far.slot);
+        return !far.is_owner_only() && attach_.is_known_reachable(far.slot);
     }
 
     // Whether the paths that the configuration requires exist. Called after the meeting of all

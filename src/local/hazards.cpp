@@ -233,6 +233,18 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
     }
 }
 
+bool Hazards::is_named(const std::function<bool(memory::GlobalAddress)>& is_wanted) const noexcept {
+    for (std::uint32_t slot = 0; slot < node::slots_of(segment_.shape()); ++slot) {
+        if (node::is_dead(segment_, slot)) continue;
+        const std::uint32_t used =
+            segment_.slot(slot).hazard_lines_used.load(std::memory_order_seq_cst);
+        for (std::uint32_t i = 0; i < used; ++i) {
+            if (names(segment_.hazards(slot)[i], is_wanted)) return true;
+        }
+    }
+    return false;
+}
+
 // Polls first, then sleeps for short times: a thread that leaves its line rings no bell, because
 // that would slow the inline path. True when it printed a complaint about the slot, which it does
 // after complain_at_ns.

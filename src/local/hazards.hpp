@@ -101,6 +101,12 @@ public:
     // still names one. Blocks.
     void wait_until_unnamed(const std::function<bool(memory::GlobalAddress)>& is_named) const;
 
+    // Whether a living thread of the node names such an address now. Does not block. An address of
+    // a segment that was made unreachable before order_with_readers() and is not named is never
+    // used again.
+    [[nodiscard]] bool is_named(
+        const std::function<bool(memory::GlobalAddress)>& is_wanted) const noexcept;
+
     // When this returns, every thread of the node has passed a full barrier: either the caller sees
     // the name that a thread set, here, or the
     // thread sees all that the caller wrote before this call.

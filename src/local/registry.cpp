@@ -66,28 +66,25 @@ std::uint32_t Registry::next_generation(std::uint32_t first, std::uint64_t count
 
 void Registry::publish(std::uint32_t first,
                        std::uint64_t count,
-                       const void* address,
-                       std::uint64_t bytes,
+                       const Described& memory,
                        GlobalAddress start) noexcept {
-    const auto place = reinterpret_cast<std::uint64_t>(address);
-    const auto kind = os::is_hidden_from_others(address, bytes) ? memory::MemoryKind::hidden
-                                                                : memory::MemoryKind::private_pages;
     const auto fill = [&](memory::TableEntry& entry, bool is_direct) {
         entry.start.store(start, std::memory_order_relaxed);
-        entry.base.store(place - reinterpret_cast<std::uint64_t>(space_.view().base),
+        entry.base.store(memory.address - reinterpret_cast<std::uint64_t>(space_.view().base),
                          std::memory_order_relaxed);
-        entry.owner_address.store(place, std::memory_order_relaxed);
-        entry.kind.store(kind, std::memory_order_relaxed);
-        entry.device.store(0, std::memory_order_relaxed);
-        entry.bytes.store(bytes, std::memory_order_release);  // partner: Space::find
+        entry.owner_address.store(memory.address, std::memory_order_relaxed);
+        entry.kind.store(memory.kind, std::memory_order_relaxed);
+        entry.device.store(memory.device, std::memory_order_relaxed);
+        entry.bytes.store(memory.bytes, std::memory_order_release);  // partner: Space::find
         // partner: View::direct
-        entry.direct_bytes.store(is_direct ? bytes : 0, std::memory_order_release);
+        entry.direct_bytes.store(is_direct ? memory.bytes : 0, std::memory_order_release);
     };
+    const bool is_mapped = memory.kind != memory::MemoryKind::device;
     space_.note_used(static_cast<std::uint32_t>(first + count));
     const bool has_window = space_.window_row() != space_.shared_row();
     for (std::uint32_t g = first; g < first + count; ++g) {
         if (has_window) {
-            fill(space_.window_row()[g], space_.reach().is_own_direct);
+            fill(space_.window_row()[g], is_mapped && space_.reach().is_own_direct);
         }
         fill(space_.shared_row()[g], false);
     }
@@ -103,8 +100,23 @@ base::Result<Key> Registry::add(void* address,
     if (auto status = os::check_mapped(address, bytes, rights); !status.is_ok()) {
         return status;
     }
+    const auto kind = os::is_hidden_from_others(address, bytes) ? memory::MemoryKind::hidden
+                                                                : memory::MemoryKind::private_pages;
+    return assign({reinterpret_cast<std::uint64_t>(address), bytes, kind, 0}, color);
+}
+
+base::Result<Key> Registry::add_device(std::uint64_t address,
+                                       std::uint64_t bytes,
+                                       std::uint32_t device) {
+    return assign({address, bytes, memory::MemoryKind::device, device}, 0);
+}
+
+// Finds room, and publishes the registration there.
+base::Result<Key> Registry::assign(const Described& memory, std::uint32_t color) {
+    const std::uint64_t bytes = memory.bytes;
     const std::uint64_t count = space_.layout().granules_for(bytes);
     const std::scoped_lock lock(mutex_);
+    if (has_ended_) free_ended();
     const std::uint32_t first = count <= memory::granules_per_process ? find_room(count) : no_room;
     if (first == no_room) {
         return base::Status(
@@ -121,7 +133,7 @@ base::Result<Key> Registry::add(void* address,
     if (next > granules_.size()) granules_.resize(next);
     std::fill_n(granules_.begin() + first, count,
                 Granule{State::live, static_cast<std::uint8_t>(color)});
-    publish(first, count, address, bytes, start);
+    publish(first, count, memory, start);
     cursor_ = next == memory::granules_per_process ? first_own_ : next;
     ++live_;
     return space_.layout().colored(start, color);
@@ -181,6 +193,11 @@ void Registry::kill(std::uint32_t first, std::uint32_t count) noexcept {
     }
 }
 
+bool Registry::is_of_device(std::uint32_t granule) const noexcept {
+    return space_.shared_row()[granule].kind.load(std::memory_order_relaxed) ==
+           memory::MemoryKind::device;
+}
+
 void Registry::revoke(Key key) noexcept {
     const std::scoped_lock lock(mutex_);
     const std::uint32_t first = space_.layout().granule(key);
@@ -194,6 +211,10 @@ base::Status Registry::remove(Key key) {
         return {found.failure().code(), std::string(found.failure().message())};
     }
     const std::uint32_t first = found.value();
+    if (is_of_device(first)) {
+        return {base::Code::argument,
+                base::hex(key) + " is memory of a device: acp_free_device frees it"};
+    }
     const std::uint32_t count = count_of(first);
     kill(first, count);
     std::fill_n(granules_.begin() + first, count, Granule{State::dying});
@@ -218,6 +239,54 @@ base::Status Registry::remove(Key key) {
     std::fill_n(granules_.begin() + first, count, Granule{State::free});
     --live_;
     return {};
+}
+
+// Frees the granules of ended registrations of devices that no thread names.
+void Registry::free_ended() noexcept {
+    const memory::GaLayout& layout = space_.layout();
+    has_ended_ = false;
+    const std::uint64_t own = layout.index(layout.segment_start(space_.process(), 0, 1));
+    hazards_.order_with_readers();
+    for (std::uint32_t granule = first_own_; granule < granules_.size(); ++granule) {
+        if (granules_[granule].state != State::ended) continue;
+        const auto is_there = [&layout, at = own + granule](GlobalAddress address) {
+            return layout.index(address) == at;
+        };
+        if (hazards_.is_named(is_there)) {
+            has_ended_ = true;
+        } else {
+            granules_[granule].state = State::free;
+        }
+    }
+}
+
+base::Result<std::uint64_t> Registry::remove_device(Key key) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = granule_of(key);
+    if (!found.is_ok()) {
+        return base::Status(found.failure().code(), std::string(found.failure().message()));
+    }
+    const std::uint32_t first = found.value();
+    if (!is_of_device(first)) {
+        return base::Status(base::Code::argument,
+                            base::hex(key) + " is no key of memory of a device");
+    }
+    const memory::TableEntry& entry = space_.shared_row()[first];
+    const std::uint32_t count = count_of(first);
+    kill(first, count);
+    std::fill_n(granules_.begin() + first, count, Granule{State::ended});
+    has_ended_ = true;
+    --live_;
+    return entry.owner_address.load(std::memory_order_relaxed);
+}
+
+std::optional<std::uint32_t> Registry::device_of(Key key) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = granule_of(key);
+    if (!found.is_ok()) return std::nullopt;
+    if (!is_of_device(found.value())) return std::nullopt;
+    const memory::TableEntry& entry = space_.shared_row()[found.value()];
+    return static_cast<std::uint32_t>(entry.device.load(std::memory_order_relaxed));
 }
 
 base::Result<GlobalAddress> Registry::address_in(Key key, const void* byte) const {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/status.hpp"
@@ -37,6 +38,24 @@ public:
                           std::uint32_t color,
                           os::Rights rights = os::Rights::read_write);
 
+    // Registers memory of a device of this process. The address is not checked, and no load or store
+    // reaches it through a window.
+    //   address  of the device's address space   device  its number in this process, or
+    //            memory::device_registers
+    // Errors: limit (no room). Does not block.
+    base::Result<Key> add_device(std::uint64_t address, std::uint64_t bytes, std::uint32_t device);
+
+    // Ends a registration of add_device(), whose memory only this process reaches: lookups find it
+    // stale from now on. Its granules are given to no other registration while a thread of the node
+    // names them. Does not block.
+    // Returns the address that add_device() was given. Errors: argument (never a key of a device),
+    // stale (ended before).
+    base::Result<std::uint64_t> remove_device(Key key);
+
+    // The device whose memory a key names, or device_registers; nullopt: it is no live key of
+    // add_device().
+    [[nodiscard]] std::optional<std::uint32_t> device_of(Key key) const;
+
     // The first half of remove(): lookups find the memory stale from now on. Does not wait for
     // threads that already use it; remove(), which must follow, waits. Does not block.
     //   key  live
@@ -53,7 +72,8 @@ public:
     [[nodiscard]] std::uint32_t live() const;
 
 private:
-    enum class State : std::uint8_t { free, live, dying };
+    // ended: as dying, but no thread waits until it is free (remove_device)
+    enum class State : std::uint8_t { free, live, dying, ended };
 
     struct Granule {
         State state = State::free;
@@ -76,11 +96,22 @@ private:
     [[nodiscard]] std::uint32_t find_room(std::uint64_t count) const;
     [[nodiscard]] std::uint32_t generation(std::uint32_t granule) const noexcept;
     [[nodiscard]] std::uint32_t next_generation(std::uint32_t first, std::uint64_t count) const;
+
+    // What a registration's entries say.
+    struct Described {
+        std::uint64_t address = 0;  // an address of the owner's process or of its device
+        std::uint64_t bytes = 0;
+        memory::MemoryKind kind = memory::MemoryKind::private_pages;
+        std::uint32_t device = 0;
+    };
+
+    base::Result<Key> assign(const Described& memory, std::uint32_t color);
     void publish(std::uint32_t first,
                  std::uint64_t count,
-                 const void* address,
-                 std::uint64_t bytes,
+                 const Described& memory,
                  GlobalAddress start) noexcept;
+    void free_ended() noexcept;
+    [[nodiscard]] bool is_of_device(std::uint32_t granule) const noexcept;
 
     Space& space_;
     Hazards& hazards_;
@@ -92,6 +123,7 @@ private:
     std::uint32_t first_own_;  // first granule after those of the shared segments
     std::uint32_t cursor_;
     std::uint32_t live_ = 0;
+    bool has_ended_ = false;  // some granules are in State::ended
 };
 
 }  // namespace acp::local

@@ -121,16 +121,23 @@ static_assert(sizeof(View) == 64);
 struct Place {
     // pointer by which this process reaches it; nullptr: loads and stores do not reach it
     char* direct = nullptr;
-    std::uint64_t owner_address = 0;  // address of the access in the owner's address space
-    std::uint32_t slot = 0;           // the owner's slot
+    // address of the access in the owner's address space, or in its device's
+    std::uint64_t owner_address = 0;
+    std::uint32_t slot = 0;  // the owner's slot
     bool is_own = false;
+    std::uint16_t device = 0;  // TableEntry::device, if is_device()
     memory::MemoryKind kind = memory::MemoryKind::private_pages;
 
     // Every process of the node has the memory mapped.
     [[nodiscard]] bool is_shared() const noexcept { return kind == memory::MemoryKind::shared; }
 
-    // The kernel gives no other process access to its pages.
-    [[nodiscard]] bool is_hidden() const noexcept { return kind == memory::MemoryKind::hidden; }
+    // Memory of a device of the owner.
+    [[nodiscard]] bool is_device() const noexcept { return kind == memory::MemoryKind::device; }
+
+    // No other process reaches it, by the kernel's help either.
+    [[nodiscard]] bool is_owner_only() const noexcept {
+        return kind == memory::MemoryKind::hidden || is_device();
+    }
 };
 
 // The memory that this process may reach by loads and stores, from ACP_INTRANODE and ACP_BYPASS;
@@ -244,6 +251,10 @@ public:
         place.owner_address = entry->owner_address.load(std::memory_order_relaxed) + offset;
         if (place.is_shared()) {
             place.direct = view_.base + entry->base.load(std::memory_order_relaxed) + offset;
+        } else if (place.is_device()) {
+            place.direct = nullptr;
+            place.device =
+                static_cast<std::uint16_t>(entry->device.load(std::memory_order_relaxed));
         } else {
             // NOLINTNEXTLINE(performance-no-int-to-ptr): a number in the table, for other processes
             place.direct = place.is_own ? reinterpret_cast<char*>(place.owner_address) : nullptr;

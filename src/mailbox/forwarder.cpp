@@ -19,9 +19,10 @@ struct Forwarder::Parts {
           queues(port, space.slot(), node::slots_of(space.segment().shape()), epoch),
           commands(space, node::slots_of(space.segment().shape())),
           ends(memory, queues, commands, counters),
-          copies(memory, queues, commands, ends),
+          devices(memory),
+          copies(memory, queues, commands, ends, devices),
           starter(memory, queues, commands, ends, copies),
-          server(memory, queues, ends, copies, counters),
+          server(memory, queues, ends, copies, devices, counters),
           on_message([this](std::uint32_t, const MessageHead& head, std::span<const char> payload) {
               server.on_message(head, payload);
           }) {}
@@ -33,6 +34,7 @@ struct Forwarder::Parts {
     ForwarderQueues queues;
     ForwarderCommands commands;
     ForwarderEnds ends;
+    ForwarderDevices devices;
     ForwarderCopies copies;
     ForwarderStarter starter;
     ForwarderServer server;
@@ -81,10 +83,13 @@ std::uint32_t Forwarder::poll() {
     std::uint32_t done = parts.starter.start_ready();
     // Handling a message may take an item, in which the answer waits for room: without a free item
     // the message stays in the port.
-    const std::uint32_t room = parts.queues.make_room(messages_per_poll_max);
+    const std::uint32_t room =
+        std::min(parts.queues.make_room(messages_per_poll_max), parts.devices.free_slots());
     done += parts.port.receive(parts.on_message, std::min(room, messages_per_poll_max));
     done += parts.starter.start_ready();  // a completed command makes room for the next one
     done += parts.copies.send_waiting();
+    done += parts.devices.poll();
+    done += parts.copies.report_placed();
     parts.memory.end_poll();  // the next poll may be another thread's
     return done;
 }
@@ -98,11 +103,13 @@ void Forwarder::forget_ended() noexcept {
 }
 
 bool Forwarder::has_work() const noexcept {
-    return parts_->commands.is_any_ready() || parts_->queues.can_send();
+    return parts_->commands.is_any_ready() || parts_->queues.can_send() ||
+           parts_->devices.has_work();
 }
 
 bool Forwarder::has_backlog() const noexcept {
-    return parts_->commands.is_any_ready() || !parts_->queues.is_empty();
+    return parts_->commands.is_any_ready() || !parts_->queues.is_empty() ||
+           parts_->devices.has_work();
 }
 
 // Copies first: this process reports the failure of the copies that it runs for other initiators by
@@ -115,6 +122,10 @@ void Forwarder::on_death(std::uint32_t dead_slot) {
 
 std::uint64_t Forwarder::outstanding() const noexcept {
     return parts_->commands.outstanding();
+}
+
+void Forwarder::open_devices(DeviceHost& host) {
+    if (host.device_count() != 0) parts_->devices.open(host, parts_->queues.datagram_bytes());
 }
 
 void Forwarder::set_observer(Observer observer) {

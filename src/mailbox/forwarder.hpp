@@ -16,6 +16,7 @@
 //                                   an own command
 //             -> ForwarderCommands  keeps own commands until their one completion
 //             -> ForwarderQueues    keeps what waits for room, by receiver, and the dead slots
+//             -> ForwarderDevices   has the engines of this process's devices copy, step by step
 //             -> ForwarderMemory    makes the accesses, protected by the driver's hazard line
 //
 // All calls by one thread at a time (the driver), except those that the port itself allows from
@@ -32,6 +33,7 @@
 
 #include "local/hazards.hpp"
 #include "local/space.hpp"
+#include "mailbox/device_host.hpp"
 #include "mailbox/forwarder_types.hpp"
 #include "mailbox/port.hpp"
 #include "memory/command.hpp"
@@ -97,6 +99,10 @@ public:
 
     // Commands submitted and not yet completed.
     [[nodiscard]] std::uint64_t outstanding() const noexcept;
+
+    // Takes the devices of this process, on whose memory it runs the commands of all processes. Call
+    // it before the first poll.   host  must outlive this.   Throws std::bad_alloc.
+    void open_devices(DeviceHost& host);
 
     void set_observer(Observer observer);
 

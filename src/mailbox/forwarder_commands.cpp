@@ -112,6 +112,8 @@ std::string ForwarderCommands::explain(const memory::Command& command,
     if (verdict.code == base::Code::alignment) {
         text += ", which lies at no multiple of " + std::to_string(command.width) +
                 " in the memory of that rank";
+    } else if (verdict.code == base::Code::system) {
+        text += ": its device is lost";
     }
     return text;
 }

@@ -12,7 +12,7 @@ void ForwarderCopies::send(std::uint32_t receiver,
                            const PieceCopy& copy,
                            const local::Place& source) {
     const bool is_alone = copy.bytes <= queues_.datagram_bytes() && !queues_.has_copies(receiver);
-    if (is_alone) {
+    if (is_alone && !source.is_device()) {
         MessageHead head = queues_.head(MessageKind::data, copy.origin, copy.token);
         head.target = copy.target;
         head.source = copy.source;
@@ -35,15 +35,19 @@ std::uint32_t ForwarderCopies::send_to_all() {
 
 std::uint32_t ForwarderCopies::send_pieces(std::uint32_t receiver) {
     std::uint32_t sent = 0;
-    for (; sent < pieces_per_poll_max && queues_.has_copies(receiver); ++sent) {
+    while (sent < pieces_per_poll_max && queues_.has_copies(receiver)) {
         AccessVerdict verdict;
         const CopyTurn outcome = step(receiver, queues_.first_copy(receiver), verdict);
         if (outcome == CopyTurn::blocked) break;
-        if (outcome == CopyTurn::advanced) {
+        // A copy that waits for its device counts as a step too: a device rings no bell, so the
+        // driver must not sleep. By rotation each copy that holds a chunk is polled.
+        ++sent;
+        if (outcome == CopyTurn::advanced || outcome == CopyTurn::waiting) {
             queues_.rotate_copies(receiver);
             continue;
         }
-        const PieceCopy copy = queues_.take_copy(receiver);
+        PieceCopy copy = queues_.take_copy(receiver);
+        devices_.abandon(copy);
         if (outcome == CopyTurn::ended) ends_.report(copy.origin, copy.token, verdict);
     }
     return sent;
@@ -68,8 +72,63 @@ ForwarderCopies::CopyTurn ForwarderCopies::step(std::uint32_t receiver,
     verdict = has_target ? memory_.find(copy.target, copy.source, copy.bytes, target, source)
                          : memory_.find_source(copy.source, copy.bytes, source);
     if (!verdict.is_ok()) return CopyTurn::ended;
-    return receiver == own_slot ? move_piece(copy, target, source)
-                                : send_piece(receiver, copy, source);
+    if (receiver != own_slot) return send_piece(receiver, copy, source, verdict);
+    if (source.is_device() || target.is_device()) {
+        return step_on_device(copy, target, source, verdict);
+    }
+    return move_piece(copy, target, source);
+}
+
+// A step of a copy within this process, or of an atomic, on memory of its devices.
+ForwarderCopies::CopyTurn ForwarderCopies::step_on_device(PieceCopy& copy,
+                                                          const local::Place& target,
+                                                          const local::Place& source,
+                                                          AccessVerdict& verdict) {
+    const ForwarderDevices::DeviceStep step = copy.kind == PieceCopy::Kind::copy
+                                                  ? devices_.move(copy, target, source, verdict)
+                                                  : devices_.run(copy, source, verdict);
+    switch (step) {
+        case ForwarderDevices::DeviceStep::waiting:
+            return CopyTurn::waiting;
+        case ForwarderDevices::DeviceStep::ended:
+            return CopyTurn::ended;
+        case ForwarderDevices::DeviceStep::advanced:
+        case ForwarderDevices::DeviceStep::ready:
+            break;
+    }
+    return CopyTurn::advanced;
+}
+
+void ForwarderCopies::run_on_device(const memory::Command& command,
+                                    const local::Place& word,
+                                    std::uint64_t token,
+                                    std::uint32_t origin) {
+    if (word.device == memory::device_registers) {
+        ends_.report(origin, token, devices_.request(command, word));
+        return;
+    }
+    if (!memory::is_sound(command.operation, command.width) ||
+        word.owner_address % command.width != 0) {
+        ends_.report(origin, token, {base::Code::alignment, Blame::source, 0});
+        return;
+    }
+    PieceCopy atomic{token, 0, command.source, command.width, 0, origin};
+    atomic.kind = PieceCopy::Kind::atomic;
+    atomic.operation = command.operation;
+    atomic.operand = command.operand;
+    atomic.expected = command.expected;
+    queues_.add_copy(memory_.own_slot(), atomic);
+}
+
+std::uint32_t ForwarderCopies::report_placed() {
+    std::uint32_t reported = 0;
+    while (devices_.has_placements() && queues_.make_room(1) != 0) {
+        const auto placed = devices_.take_placed();
+        if (!placed) break;
+        ends_.report(placed->origin, placed->token, placed->verdict);
+        ++reported;
+    }
+    return reported;
 }
 
 //   target, source  where the whole copy lies
@@ -96,25 +155,44 @@ ForwarderCopies::CopyTurn ForwarderCopies::move_piece(PieceCopy& copy,
 //   source  where the whole copy lies
 ForwarderCopies::CopyTurn ForwarderCopies::send_piece(std::uint32_t receiver,
                                                       PieceCopy& copy,
-                                                      const local::Place& source) {
-    const std::uint64_t bytes =
-        std::min<std::uint64_t>(copy.bytes - copy.done, queues_.datagram_bytes());
+                                                      const local::Place& source,
+                                                      AccessVerdict& verdict) {
+    std::span<const char> ready(source.direct + copy.done, copy.bytes - copy.done);
+    if (source.is_device()) {
+        if (!queues_.may_have_room(receiver)) return CopyTurn::blocked;
+        switch (devices_.read(copy, source, ready, verdict)) {
+            case ForwarderDevices::DeviceStep::waiting:
+                return CopyTurn::waiting;
+            case ForwarderDevices::DeviceStep::advanced:
+                return CopyTurn::advanced;
+            case ForwarderDevices::DeviceStep::ended:
+                return CopyTurn::ended;
+            case ForwarderDevices::DeviceStep::ready:
+                break;
+        }
+    }
+    const std::uint64_t bytes = std::min<std::uint64_t>(ready.size(), queues_.datagram_bytes());
     MessageHead head = queues_.head(MessageKind::data, copy.origin, copy.token);
     head.target = copy.target == 0 ? 0 : copy.target + copy.done;
     head.source = copy.source + copy.done;
     head.is_last = copy.done + bytes == copy.bytes ? 1 : 0;
-    if (!queues_.send(receiver, head, {source.direct + copy.done, bytes})) return CopyTurn::blocked;
+    if (!queues_.send(receiver, head, ready.first(bytes))) {
+        devices_.forget_read(copy);
+        return CopyTurn::blocked;
+    }
     copy.done += bytes;
+    if (source.is_device()) devices_.note_sent(copy);
     return copy.done < copy.bytes ? CopyTurn::advanced : CopyTurn::sent;
 }
 
 void ForwarderCopies::on_death(std::uint32_t dead_slot) {
     const AccessVerdict verdict{base::Code::peer, Blame::nothing, dead_slot};
     while (queues_.has_copies(dead_slot)) {
-        const PieceCopy copy = queues_.take_copy(dead_slot);
+        PieceCopy copy = queues_.take_copy(dead_slot);
+        devices_.abandon(copy);
         if (copy.origin != dead_slot) ends_.report(copy.origin, copy.token, verdict);
     }
-    queues_.drop_copies_of(dead_slot);
+    queues_.drop_copies_of(dead_slot, [this](PieceCopy& copy) { devices_.abandon(copy); });
 }
 
 }  // namespace acp::mailbox

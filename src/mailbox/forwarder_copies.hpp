@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "mailbox/forwarder_commands.hpp"
+#include "mailbox/forwarder_devices.hpp"
 #include "mailbox/forwarder_ends.hpp"
 #include "mailbox/forwarder_memory.hpp"
 #include "mailbox/forwarder_queues.hpp"
@@ -20,8 +21,9 @@ public:
     ForwarderCopies(ForwarderMemory& memory,
                     ForwarderQueues& queues,
                     ForwarderCommands& commands,
-                    ForwarderEnds& ends) noexcept
-        : memory_(memory), queues_(queues), commands_(commands), ends_(ends) {}
+                    ForwarderEnds& ends,
+                    ForwarderDevices& devices) noexcept
+        : memory_(memory), queues_(queues), commands_(commands), ends_(ends), devices_(devices) {}
 
     // Sends a copy to the process that places its bytes: at once if it fits one message for which
     // there is room, else in pieces, turn by turn. Takes one item at most (forwarder_queues.hpp).
@@ -32,6 +34,18 @@ public:
     // Queues a copy within this process, which polls then move, move_bytes_max at a time. Takes one
     // item.
     void move_in_turns(const PieceCopy& copy) { queues_.add_copy(memory_.own_slot(), copy); }
+
+    // Runs an atomic on a word of memory of a device of this process, or a request on one of its
+    // registers. Takes one item at most. Call while a Naming of the word lives.
+    //   token, origin  of the command, whose initiator gets the old value
+    void run_on_device(const memory::Command& command,
+                       const local::Place& word,
+                       std::uint64_t token,
+                       std::uint32_t origin);
+
+    // Reports the results of messages whose bytes a device has taken, as long as there are items
+    // for them. Returns their number.
+    std::uint32_t report_placed();
 
     // One round for all receivers: messages that waited, then pieces. Returns the number of
     // messages and pieces sent or moved.
@@ -45,6 +59,7 @@ private:
     // The outcome of one step of a copy.
     enum class CopyTurn {
         blocked,   // there was no room for a piece
+        waiting,   // its device has not ended the present step: other copies have their turn
         advanced,  // one piece was sent, and more remain
         sent,      // the last piece was sent; the process that places it reports to the initiator
         ended      // the copy completed or failed here; this process must report to the initiator
@@ -54,12 +69,20 @@ private:
     std::uint32_t send_pieces(std::uint32_t receiver);
     CopyTurn step(std::uint32_t receiver, PieceCopy& copy, AccessVerdict& verdict);
     CopyTurn move_piece(PieceCopy& copy, const local::Place& target, const local::Place& source);
-    CopyTurn send_piece(std::uint32_t receiver, PieceCopy& copy, const local::Place& source);
+    CopyTurn send_piece(std::uint32_t receiver,
+                        PieceCopy& copy,
+                        const local::Place& source,
+                        AccessVerdict& verdict);
+    CopyTurn step_on_device(PieceCopy& copy,
+                            const local::Place& target,
+                            const local::Place& source,
+                            AccessVerdict& verdict);
 
     ForwarderMemory& memory_;
     ForwarderQueues& queues_;
     ForwarderCommands& commands_;
     ForwarderEnds& ends_;
+    ForwarderDevices& devices_;
 };
 
 }  // namespace acp::mailbox

@@ -78,6 +78,19 @@ void ForwarderEnds::store_old_value(std::uint32_t index, std::uint64_t old) {
         commands_.fail(index, verdict);
         return;
     }
+    if (target.is_device() && target.slot == memory_.own_slot()) {
+        commands_.await_store(index, target.slot);
+        PieceCopy store{commands_.token_of(index),
+                        command.target,
+                        command.target,
+                        command.width,
+                        0,
+                        target.slot};
+        store.kind = PieceCopy::Kind::store;
+        store.operand = old;
+        queues_.add_copy(target.slot, store);
+        return;
+    }
     if (memory_.reaches_here(target)) {
         local::store_old(target.direct, old, command.width);
         commands_.finish(index);

@@ -17,6 +17,12 @@ void ForwarderMemory::move(const memory::Command& command,
                            const local::Place& source,
                            std::uint32_t origin) {
     local::move_bytes(target.direct, source.direct, command.bytes);
+    note_moved(command, target, origin);
+}
+
+void ForwarderMemory::note_moved(const memory::Command& command,
+                                 const local::Place& target,
+                                 std::uint32_t origin) {
     node::ring_word_sleepers(space_.segment(), target.slot);
     if (origin != own_slot_) counters_.note_served_bytes(command.bytes);
     if (observer_) observer_(command, origin);
@@ -29,7 +35,8 @@ AccessVerdict ForwarderMemory::write(memory::GlobalAddress target,
     const Naming naming(*this, target, target);
     local::Place place;
     AccessVerdict verdict = find_target(target, bytes.size(), place);
-    if (verdict.is_ok() && !reaches_here(place)) verdict.code = base::Code::address;
+    const bool is_here = reaches_here(place) && place.direct != nullptr;
+    if (verdict.is_ok() && !is_here) verdict.code = base::Code::address;
     if (verdict.is_ok()) {
         local::move_bytes(place.direct, bytes.data(), bytes.size());
         node::ring_word_sleepers(space_.segment(), place.slot);

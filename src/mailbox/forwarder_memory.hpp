@@ -50,7 +50,8 @@ public:
 
     [[nodiscard]] std::uint32_t own_slot() const noexcept { return own_slot_; }
 
-    // Whether the process of `slot` reaches a place by loads and stores.
+    // Whether the process of `slot` reaches a place: by loads and stores, or by the engine of its
+    // device.
     [[nodiscard]] bool reaches(std::uint32_t slot, const local::Place& place) const noexcept {
         return place.slot == slot || (place.is_shared() && space_.reach().is_shared_direct);
     }
@@ -82,13 +83,19 @@ public:
         return verdict.is_ok() ? find_source(source, bytes, from) : verdict;
     }
 
-    // Moves the bytes of a copy, or of a piece of one, between places that are reached here. Call
-    // while a Naming lives.
+    // Moves the bytes of a copy, or of a piece of one, between places that are reached here by loads
+    // and stores. Call while a Naming lives.
     //   origin  slot of the command's initiator
     void move(const memory::Command& command,
               const local::Place& target,
               const local::Place& source,
               std::uint32_t origin);
+
+    // Call when the bytes of a command, or of a piece of a copy, were moved to a place here: wakes
+    // threads that wait for them, and notes them for the trace and the counters.
+    void note_moved(const memory::Command& command,
+                    const local::Place& target,
+                    std::uint32_t origin);
 
     // Writes bytes that arrived in a message; finds their place itself, and makes the Naming for
     // it.

@@ -36,7 +36,7 @@ void ForwarderQueues::post(std::uint32_t receiver,
                            const MessageHead& head,
                            std::span<const char> payload) {
     Lane& lane = lanes_[receiver];
-    if (lane.is_dead || (lane.messages.is_empty() && port_.send(receiver, head, payload))) {
+    if (lane.is_dead || (lane.messages.is_empty() && send(receiver, head, payload))) {
         return;
     }
     const std::uint32_t item = items_.take();
@@ -60,8 +60,7 @@ std::uint32_t ForwarderQueues::send_messages(std::uint32_t receiver) {
     std::uint32_t sent = 0;
     while (!messages.is_empty()) {
         const Message& first = items_[messages.first].message;
-        if (!port_.send(receiver, first.head,
-                        std::span(first.payload).first(first.head.payload_bytes))) {
+        if (!send(receiver, first.head, std::span(first.payload).first(first.head.payload_bytes))) {
             break;
         }
         items_.give(items_.pop(messages));
@@ -99,12 +98,14 @@ bool ForwarderQueues::note_death(std::uint32_t slot) {
     return true;
 }
 
-void ForwarderQueues::drop_copies_of(std::uint32_t origin) noexcept {
+void ForwarderQueues::drop_copies_of(std::uint32_t origin,
+                                     const std::function<void(PieceCopy&)>& on_drop) {
     for (Lane& lane : lanes_) {
         Chain all = std::exchange(lane.copies, {});
         while (!all.is_empty()) {
             const std::uint32_t item = items_.pop(all);
             if (items_[item].copy.origin == origin) {
+                on_drop(items_[item].copy);
                 items_.give(item);
             } else {
                 items_.push(lane.copies, item);

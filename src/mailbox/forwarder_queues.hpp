@@ -9,17 +9,24 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "mailbox/linked_pool.hpp"
 #include "mailbox/port.hpp"
 #include "memory/ga_layout.hpp"
+#include "memory/operation.hpp"
 
 namespace acp::mailbox {
 
-// A copy that this process runs in pieces, for itself or for others.
+// A copy that this process runs in pieces, for itself or for others; or an atomic on memory of a
+// device of this process, or the store of an atomic's old value there, which take several steps too.
 struct PieceCopy {
+    enum class Kind : std::uint8_t { copy, atomic, store };
+
+    static constexpr std::uint32_t no_chunk = ~0U;
+
     std::uint64_t token = 0;
     // 0: the origin has no address for it; it finds the destination by the token
     memory::GlobalAddress target = 0;
@@ -27,6 +34,14 @@ struct PieceCopy {
     std::uint64_t bytes = 0;
     std::uint64_t done = 0;
     std::uint32_t origin = 0;
+    // The staging memory through which the bytes of a device pass; written by ForwarderDevices.
+    std::uint32_t chunk = no_chunk;
+    Kind kind = Kind::copy;
+    // Of an atomic, whose width is `bytes`; the value to store.
+    memory::Operation operation = memory::Operation::copy;
+    std::uint64_t operand = 0;
+    std::uint64_t expected = 0;
+    std::uint64_t old = 0;  // the word's value, once it was read
 };
 
 class ForwarderQueues {
@@ -72,7 +87,15 @@ public:
     [[nodiscard]] bool send(std::uint32_t receiver,
                             const MessageHead& head,
                             std::span<const char> payload) {
-        return port_.send(receiver, head, payload);
+        const bool is_sent = port_.send(receiver, head, payload);
+        lanes_[receiver].is_refused = !is_sent;
+        return is_sent;
+    }
+
+    // Whether a message to a receiver may find room. False: the last one found none, so that the
+    // receiver rings the bell of this process when it makes room, and there still is none.
+    [[nodiscard]] bool may_have_room(std::uint32_t receiver) const {
+        return !lanes_[receiver].is_refused || port_.has_room(receiver);
     }
 
     // Sends a small message now, or as soon as there is room; drops it if the receiver is dead.
@@ -134,8 +157,8 @@ public:
     // nothing was done.
     bool note_death(std::uint32_t slot);
 
-    // Drops all copies that this process runs for a process.
-    void drop_copies_of(std::uint32_t origin) noexcept;
+    // Drops all copies that this process runs for a process.   on_drop  called with each
+    void drop_copies_of(std::uint32_t origin, const std::function<void(PieceCopy&)>& on_drop);
 
 private:
     struct Message {
@@ -158,6 +181,7 @@ private:
         Chain copies;
         bool is_listed = false;
         bool is_dead = false;
+        bool is_refused = false;  // there was no room for the last message
     };
 
     void list(std::uint32_t receiver);

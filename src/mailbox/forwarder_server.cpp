@@ -50,7 +50,7 @@ void ForwarderServer::run_copy(const MessageHead& head,
                                const local::Place& source) {
     const PieceCopy copy{head.token, head.target, head.source, head.bytes, 0, head.origin};
     if (memory_.reaches_here(target)) {
-        if (head.bytes > move_bytes_max) {
+        if (head.bytes > move_bytes_max || devices_.is_own(target) || devices_.is_own(source)) {
             copies_.move_in_turns(copy);
             return;
         }
@@ -76,6 +76,10 @@ void ForwarderServer::serve_atomic(const MessageHead& head) {
     local::Place word;
     AccessVerdict verdict = memory_.find_source(head.source, head.width, word);
     if (verdict.is_ok() && !memory_.reaches_here(word)) verdict.code = base::Code::address;
+    if (verdict.is_ok() && devices_.is_own(word)) {
+        copies_.run_on_device(command, word, head.token, head.origin);
+        return;
+    }
     if (verdict.is_ok()) verdict = memory_.run_atomic(command, word, head.origin);
     ends_.report(head.origin, head.token, verdict);
 }
@@ -106,6 +110,7 @@ void ForwarderServer::place_data(const MessageHead& head, std::span<const char> 
         ends_.on_fetched(head.origin, head.token, payload);
         return;
     }
+    if (devices_.place(head, payload)) return;
     const AccessVerdict verdict = memory_.write(head.target, payload, head.source, head.origin);
     if (head.is_last != 0 || !verdict.is_ok()) {
         ends_.report(head.origin, head.token, verdict);

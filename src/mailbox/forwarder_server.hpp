@@ -23,8 +23,14 @@ public:
                     ForwarderQueues& queues,
                     ForwarderEnds& ends,
                     ForwarderCopies& copies,
+                    ForwarderDevices& devices,
                     ForwarderCounters& counters) noexcept
-        : memory_(memory), queues_(queues), ends_(ends), copies_(copies), counters_(counters) {}
+        : memory_(memory),
+          queues_(queues),
+          ends_(ends),
+          copies_(copies),
+          devices_(devices),
+          counters_(counters) {}
 
     // Handles a message, or drops it if it is of another epoch or its origin is dead. Takes one
     // item at most (forwarder_queues.hpp); the caller must have made room for it.
@@ -42,6 +48,7 @@ private:
     ForwarderQueues& queues_;
     ForwarderEnds& ends_;
     ForwarderCopies& copies_;
+    ForwarderDevices& devices_;
     ForwarderCounters& counters_;
 };
 

@@ -71,6 +71,13 @@ MessageHead ForwarderStarter::head_of(std::uint32_t index) const {
     return head;
 }
 
+// Whether the owner of a device had better read the source itself, which it has mapped: its device
+// then takes longer pieces than a message has.
+bool ForwarderStarter::is_moved_there(const local::Place& target,
+                                      const local::Place& source) const noexcept {
+    return target.is_device() && memory_.reaches(target.slot, source);
+}
+
 void ForwarderStarter::start_copy(std::uint32_t index,
                                   const local::Place& target,
                                   const local::Place& source) {
@@ -84,14 +91,16 @@ void ForwarderStarter::start_copy(std::uint32_t index,
         commands_.token_of(index), command.target, command.source, command.bytes, 0, own_slot};
     const bool is_readable = memory_.reaches_here(source);
     if (is_readable && memory_.reaches_here(target)) {
-        if (command.bytes <= move_bytes_max) {
+        const bool is_on_device = source.is_device() || target.is_device();
+        if (command.bytes <= move_bytes_max && !is_on_device) {
             memory_.move(command, target, source, own_slot);
             commands_.finish(index);
             return;
         }
         commands_.run_here(index);
         copies_.move_in_turns(copy);
-    } else if (is_readable && (source.is_own || command.bytes <= queues_.datagram_bytes())) {
+    } else if (is_readable && (command.bytes <= queues_.datagram_bytes() ||
+                               (source.is_own && !is_moved_there(target, source)))) {
         // this process reaches the source, so it sends the bytes
         if (enlist(index, target.slot, nobody)) copies_.send(target.slot, copy, source);
     } else {
@@ -113,6 +122,15 @@ void ForwarderStarter::start_atomic(std::uint32_t index,
     if (!is_source_aligned || !is_aligned(target, command.width)) {
         commands_.fail(
             index, {base::Code::alignment, is_source_aligned ? Blame::target : Blame::source, 0});
+        return;
+    }
+    if (source.is_device() && memory_.reaches_here(source)) {
+        if (memory_.reaches_here(target)) {
+            commands_.run_here(index);
+        } else if (!enlist(index, target.slot, nobody)) {
+            return;
+        }
+        copies_.run_on_device(command, source, commands_.token_of(index), memory_.own_slot());
         return;
     }
     if (memory_.reaches_here(source)) {

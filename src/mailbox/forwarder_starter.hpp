@@ -47,6 +47,8 @@ private:
     void start(std::uint32_t index);
     void start_copy(std::uint32_t index, const local::Place& target, const local::Place& source);
     void start_atomic(std::uint32_t index, const local::Place& target, const local::Place& source);
+    [[nodiscard]] bool is_moved_there(const local::Place& target,
+                                      const local::Place& source) const noexcept;
     bool enlist(std::uint32_t index, std::uint32_t receiver, std::uint32_t placer);
     [[nodiscard]] MessageHead head_of(std::uint32_t index) const;
 

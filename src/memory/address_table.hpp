@@ -25,8 +25,15 @@ enum class MemoryKind : std::uint64_t {
     shared,  // in the node segment, which every process of the node has mapped
     // pages to which the kernel gives no other process access (memfd_secret): only the owner
     // reaches them
-    hidden
+    hidden,
+    // memory of a device of the owner: no load or store reaches it, the owner's too; its address is
+    // one of the device, and the owner has the device's engine copy
+    device
 };
+
+// The number that an entry of the registers of a process's devices has in place of a device's:
+// words whose atomics the owner carries out as requests (mailbox/device_host.hpp).
+inline constexpr std::uint64_t device_registers = 0xffff;
 
 // One granule of one segment. Writer: the process that owns the row. Readers: every process of the
 // node. A zero entry is free.
@@ -38,9 +45,10 @@ struct alignas(64) TableEntry {
     std::atomic<std::uint64_t> base;
     // size of the segment, 0 = free or revoked; stored with release
     std::atomic<std::uint64_t> bytes;
-    std::atomic<std::uint64_t> owner_address;  // address of its byte 0 in the owner's address space
+    // address of its byte 0 in the owner's address space, or in the device's
+    std::atomic<std::uint64_t> owner_address;
     std::atomic<MemoryKind> kind;
-    // memory of a device: the number of the device on its node; else 0
+    // memory of a device: the number of the device in its process, or device_registers; else 0
     std::atomic<std::uint64_t> device;
 };
 

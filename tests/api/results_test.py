@@ -75,7 +75,7 @@ def program(functions: dict[str, tuple[str, list[str]]], when: str, number: int)
     acp_errno() disagree."""
     kinds = {argument.removeprefix("const ").split()[0] for _, arguments in functions.values() for argument in arguments
              if "*" not in argument}
-    lines = ["#include <acp.h>", "#include <acp/offload.h>", "#include <stdio.h>", "#include <stdlib.h>", "int main(void) {"]
+    lines = ["#include <acp.h>", "#include <acp/device.h>", "#include <acp/offload.h>", "#include <stdio.h>", "#include <stdlib.h>", "int main(void) {"]
     lines += [f"    {kind} zero_{kind} = {{{number if kind in NUMBERS else 0}}}; (void)zero_{kind};" for kind in sorted(kinds)]
     if when == "in use":
         lines.append("    if (acp_init(NULL, NULL) != 0) return 2;")

@@ -2,8 +2,7 @@
 // Arguments of a few bytes that lie in absent shared pages of several nodes: lists, sizes, names and
 // places for results. Each call of the headers that takes such a pointer reads or writes the right
 // bytes, or refuses it by a sentence. None hangs, and none raises a signal that the program sees. A
-// parameter of a header that this file does not name fails. (dsm_pointers_test.cpp: messages, keys,
-// values and buffers.)
+// parameter of a header that this file does not name fails. (dsm_pointers_test.cpp: keys, buffers.)
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include <acp/device.h>
 #include <acp/offload.h>
 
 #include "support/ranked.hpp"
@@ -441,6 +441,7 @@ void DsmArgumentsTest::devices() {
     std::uint64_t* const called = absent<std::uint64_t>({0});
     const acp_handle_t handle = acp_call(context, function, args, called, ACP_HANDLE_NULL);
     refuses("acp_call", "result", acp_wait(handle, -1) == ACP_ERR_UNSUPPORTED);
+    takes("acp_query_device", "info", acp_query_device(0, absent<acp_device_info_t>({{}})) == 0);
     EXPECT_EQ(acp_free_args(args), 0) << acp_error_message();
     EXPECT_EQ(acp_destroy_process(process), 0) << acp_error_message();
 }

@@ -61,6 +61,26 @@ TEST_P(LostMemoryTest, fails_calls_on_lists_that_need_it_and_leaves_the_lists_us
     expect_survivors_done(run_job(options), 2);
 }
 
+class DeadDeviceTest : public DeadMemoryTest {};
+
+TEST_P(DeadDeviceTest, fails_the_commands_on_its_memory_and_leaves_the_others) {
+    JobOptions options;
+    options.launcher = {"--on-failure=continue", "--heap-size", "8M", "--nodes",
+                        std::to_string(GetParam().nodes)};
+    options.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/faults_dead_device"};
+    options.environment = GetParam().environment;
+    options.environment.emplace_back("ACP_ON_ERROR=return");
+    options.environment.emplace_back("ACP_DEVICES=far:16M");
+    expect_survivors_done(run_job(options), 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(jobs,
+                         DeadDeviceTest,
+                         ::testing::Values(Shape{1, {}},
+                                           Shape{2, {}},
+                                           Shape{4, {}},
+                                           Shape{1, {"ACP_INTRANODE=mailbox"}}));
+
 // On 3 nodes each rank is its own gateway; on 2 nodes the last rank's node is lost.
 INSTANTIATE_TEST_SUITE_P(jobs,
                          LostMemoryTest,

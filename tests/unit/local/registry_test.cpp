@@ -56,6 +56,60 @@ TEST_F(RegistryTest, gives_each_registration_its_own_key) {
     EXPECT_EQ(owner_.registry->live(), 0U);
 }
 
+TEST_F(RegistryTest, memory_of_a_device_is_found_by_its_number_and_reached_by_no_load) {
+    const std::uint64_t far = 0x0fa1'0000'0000'0000;
+    const auto key = owner_.registry->add_device(far, 5000, 3);
+    ASSERT_TRUE(key.is_ok()) << key.failure().message();
+    Place place;
+    ASSERT_EQ(owner_.space.find(key.value() + 16, 8, place), Code::ok);
+    EXPECT_TRUE(place.is_device());
+    EXPECT_TRUE(place.is_owner_only());
+    EXPECT_TRUE(place.is_own);
+    EXPECT_EQ(place.device, 3U);
+    EXPECT_EQ(place.owner_address, far + 16);
+    EXPECT_EQ(place.direct, nullptr) << "the owner does not reach it either";
+    char* direct = nullptr;
+    EXPECT_FALSE(owner_.space.view().find_direct(key.value(), 1, direct));
+    EXPECT_EQ(owner_.space.find(key.value() + 4999, 2, place), Code::address);
+    EXPECT_EQ(owner_.registry->device_of(key.value()), 3U);
+    EXPECT_EQ(owner_.remove(key.value()), Code::argument) << "only its device frees it";
+    const auto removed = owner_.registry->remove_device(key.value());
+    ASSERT_TRUE(removed.is_ok());
+    EXPECT_EQ(removed.value(), far);
+    EXPECT_EQ(owner_.space.find(key.value(), 1, place), Code::stale);
+    EXPECT_EQ(owner_.registry->remove_device(key.value()).failure().code(), Code::stale);
+    EXPECT_EQ(owner_.registry->device_of(key.value()), std::nullopt);
+    EXPECT_EQ(owner_.registry->live(), 0U);
+    const Key plain = owner_.add(memory_.data(), 8);
+    EXPECT_EQ(owner_.registry->device_of(plain), std::nullopt);
+    EXPECT_EQ(owner_.registry->remove_device(plain).failure().code(), Code::argument);
+    EXPECT_EQ(owner_.remove(plain), Code::ok);
+}
+
+TEST_F(RegistryTest, granules_of_a_device_that_a_thread_names_are_given_to_no_other_memory) {
+    Hazards::Lease lease(owner_.hazards);
+    const auto named = owner_.registry->add_device(256, 8, 1);
+    ASSERT_TRUE(named.is_ok());
+    owner_.hazards.enter(lease.line(), named.value(), named.value());
+    ASSERT_TRUE(owner_.registry->remove_device(named.value()).is_ok()) << "it does not wait";
+    std::set<std::uint32_t> given;
+    for (std::uint32_t i = 0; i < 2 * own_granules; ++i) {
+        const auto key = owner_.registry->add_device(256, 8, 1);
+        ASSERT_TRUE(key.is_ok());
+        given.insert(granule(key.value()));
+        ASSERT_TRUE(owner_.registry->remove_device(key.value()).is_ok());
+    }
+    EXPECT_EQ(given.count(granule(named.value())), 0U);
+    memory::leave(lease.line());
+    for (std::uint32_t i = 0; i < 2 * own_granules; ++i) {
+        const auto key = owner_.registry->add_device(256, 8, 1);
+        ASSERT_TRUE(key.is_ok());
+        given.insert(granule(key.value()));
+        ASSERT_TRUE(owner_.registry->remove_device(key.value()).is_ok());
+    }
+    EXPECT_EQ(given.count(granule(named.value())), 1U);
+}
+
 TEST_F(RegistryTest, finds_revoked_memory_stale_before_it_is_removed) {
     const Key key = owner_.add(memory_.data(), memory_.size());
     owner_.registry->revoke(key);

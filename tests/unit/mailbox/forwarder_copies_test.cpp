@@ -34,7 +34,8 @@ protected:
     }
 
     ForwarderEnds ends{accesses, queues, commands, counters};
-    ForwarderCopies copies{accesses, queues, commands, ends};
+    ForwarderDevices devices{accesses};
+    ForwarderCopies copies{accesses, queues, commands, ends, devices};
 };
 
 using Tokens = std::vector<std::uint64_t>;

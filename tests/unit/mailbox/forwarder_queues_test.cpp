@@ -133,7 +133,12 @@ TEST_F(ForwarderQueuesTest, drops_the_copies_of_one_origin_and_keeps_the_order_o
         add_copy(2, token, token % 2 == 0 ? 1 : 3);
         add_copy(self, token, token % 2 == 0 ? 1 : 3);
     }
-    queues.drop_copies_of(1);
+    std::uint32_t dropped = 0;
+    queues.drop_copies_of(1, [&](PieceCopy& copy) {
+        EXPECT_EQ(copy.origin, 1U);
+        ++dropped;
+    });
+    EXPECT_EQ(dropped, 6U);
     EXPECT_EQ(queues.make_room(1), free - 6);
     for (const std::uint32_t receiver : {self, 2U}) {
         for (const std::uint64_t token : {1U, 3U, 5U}) {
@@ -142,6 +147,23 @@ TEST_F(ForwarderQueuesTest, drops_the_copies_of_one_origin_and_keeps_the_order_o
         }
         EXPECT_FALSE(queues.has_copies(receiver));
     }
+}
+
+// A process that found room with its last message is rung by no receiver.
+TEST_F(ForwarderQueuesTest, a_receiver_may_have_room_unless_it_refused_the_last_message) {
+    EXPECT_TRUE(queues.may_have_room(1));
+    port.room[1] = 0;
+    EXPECT_TRUE(queues.may_have_room(1)) << "no message was refused";
+    EXPECT_FALSE(queues.send(1, message(1), {}));
+    EXPECT_FALSE(queues.may_have_room(1));
+    port.room[1] = 1;
+    EXPECT_TRUE(queues.may_have_room(1));
+    EXPECT_TRUE(queues.send(1, message(2), {}));
+    EXPECT_EQ(port.room[1], 0U);
+    EXPECT_TRUE(queues.may_have_room(1)) << "it rings no bell for the next room";
+    queues.post(1, message(3), {});
+    EXPECT_FALSE(queues.may_have_room(1));
+    EXPECT_TRUE(queues.may_have_room(2)) << "another receiver has room";
 }
 
 TEST_F(ForwarderQueuesTest, knows_the_messages_with_waiters) {
