@@ -16,6 +16,7 @@
 #include "offload/device_table.hpp"
 #include "os/program_file.hpp"
 #include "os/shared_library.hpp"
+#include "os/system_call_dispatch.hpp"
 
 #include <acp/error.h>
 #include <acp/offload.h>
@@ -96,6 +97,13 @@ Result<acp_process_t> create_process(int device, const char* program) {
                       "program that closes descriptors must leave those it did not open");
     }
     offload::StartPlan plan{"", segment.file(), segment.layout().total};
+    plan.dispatches_system_calls = library().config.system_calls == base::SystemCallWay::dispatch;
+    if (plan.dispatches_system_calls && os::probe_system_call_dispatch() != 0) {
+        return Status(
+            Code::unsupported,
+            "ACP_SYSTEM_CALLS=dispatch: this machine has no user dispatch of system calls "
+            "(Linux 5.11 on x86-64); native is the value that it has");
+    }
     if (program != nullptr) {
         plan.program = program;
     } else {

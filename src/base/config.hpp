@@ -16,6 +16,7 @@
 
 namespace acp::base {
 
+enum class SystemCallWay { native, dispatch };                     // ACP_SYSTEM_CALLS
 enum class OnError { fatal, give_back };                           // ACP_ON_ERROR=fatal|return
 enum class IntraNode { automatic, direct, attach, mailbox, udp };  // ACP_INTRANODE=auto|direct|...
 enum class MailboxKind { mpsc, pairs, bitmap };                    // ACP_MAILBOX
@@ -39,6 +40,7 @@ inline constexpr std::uint64_t heap_automatic = ~std::uint64_t{0};
 // The settings of the library: one field for each variable that users may set. Sizes in bytes,
 // times in ns.
 struct Config {
+    SystemCallWay system_calls = SystemCallWay::native;     // ACP_SYSTEM_CALLS
     OnError on_error = OnError::fatal;                      // ACP_ON_ERROR
     IntraNode intranode = IntraNode::automatic;             // ACP_INTRANODE
     AttachMode attach = AttachMode::automatic;              // ACP_ATTACH

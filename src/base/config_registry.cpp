@@ -19,6 +19,9 @@ namespace {
 template <typename Value>
 using Word = std::pair<std::string_view, Value>;
 
+constexpr std::array<Word<SystemCallWay>, 2> system_call_words{
+    {{"native", SystemCallWay::native}, {"dispatch", SystemCallWay::dispatch}}};
+
 constexpr std::array<Word<OnError>, 2> on_error_words{
     {{"fatal", OnError::fatal}, {"return", OnError::give_back}}};
 constexpr std::array<Word<IntraNode>, 5> intranode_words{{{"auto", IntraNode::automatic},
@@ -294,6 +297,10 @@ const std::vector<Variable>& variables() {
          "report bytes of shared pages that two nodes wrote without an order",
          parse_choice<&Config::page_check, page_check_words>,
          show_choice<&Config::page_check, page_check_words>},
+        {"ACP_SYSTEM_CALLS", "native|dispatch",
+         "whether all system calls of device functions go to the executor",
+         parse_choice<&Config::system_calls, system_call_words>,
+         show_choice<&Config::system_calls, system_call_words>},
         {"ACP_COLORS", "1..4", "number of colours a registration can choose from",
          parse_color_count<&Config::colors>,
          [](const Config& config) { return std::to_string(config.colors); }},

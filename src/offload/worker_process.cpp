@@ -81,6 +81,7 @@ os::ChildPlan child_of(const StartPlan& plan, int memory, int life) {
                                 std::to_string(plan.device_address)});
         child.inherited.push_back(plan.device);
     }
+    if (plan.dispatches_system_calls) child.arguments.emplace_back("--dispatch");
     child.environment = os::environment();
     return child;
 }

@@ -35,10 +35,11 @@ using base::Status;
 
 // How to start a worker.
 struct StartPlan {
-    std::string program;                // path of acp-worker, or of a program that does the same
-    int device = -1;                    // file whose content is the device memory; -1: none
-    std::uint64_t device_bytes = 0;     // mapped by the worker
-    std::uintptr_t device_address = 0;  // where; 0: anywhere
+    std::string program;                   // path of acp-worker, or of a program that does the same
+    int device = -1;                       // file whose content is the device memory; -1: none
+    std::uint64_t device_bytes = 0;        // mapped by the worker
+    std::uintptr_t device_address = 0;     // where; 0: anywhere
+    bool dispatches_system_calls = false;  // all of functions, not acp_sys_write() and so on alone
     // How long the program may take until it serves calls. acp-worker takes some milliseconds; the
     // rest is for machines that are overloaded, or load programs from afar.
     std::uint64_t serving_within_ns = 30'000'000'000;

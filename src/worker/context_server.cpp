@@ -6,6 +6,7 @@
 
 #include "os/brief_poll.hpp"
 #include "os/futex.hpp"
+#include "os/system_call_dispatch.hpp"
 
 #include "worker/await_call.hpp"
 
@@ -58,7 +59,9 @@ OperationResult ContextServer::call_guarded(std::uint64_t function, call::Result
             inside.done.end = CallEnd::thrown;
         }
     };
+    os::dispatch_system_calls(true);
     const int signal = guard_.run(body, &guarded);
+    os::dispatch_system_calls(false);
     if (signal != 0) return {CallEnd::faulted, static_cast<std::uint64_t>(signal), false};
     return guarded.done;
 }

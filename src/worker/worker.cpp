@@ -16,6 +16,9 @@
 #include "os/pipe.hpp"
 #include "os/poll_set.hpp"
 #include "os/process.hpp"
+#include "os/system_call_dispatch.hpp"
+
+#include "device_side/system_calls.hpp"
 
 namespace acp::worker {
 
@@ -54,8 +57,14 @@ Result<os::Mapping> map(int descriptor, std::uint64_t bytes, std::uintptr_t addr
 
 }  // namespace
 
-Worker::Worker(os::Mapping memory, os::Mapping device, os::FileDescriptor owner) noexcept
-    : memory_(std::move(memory)), device_(std::move(device)), owner_(std::move(owner)) {}
+Worker::Worker(os::Mapping memory,
+               os::Mapping device,
+               os::FileDescriptor owner,
+               bool dispatches_system_calls) noexcept
+    : memory_(std::move(memory)),
+      device_(std::move(device)),
+      owner_(std::move(owner)),
+      dispatches_system_calls_(dispatches_system_calls) {}
 
 Worker::~Worker() = default;
 
@@ -79,8 +88,9 @@ Result<std::unique_ptr<Worker>> Worker::create(const WorkerPlan& plan) {
         if (!mapped.is_ok()) return std::move(mapped).failure();
         device = std::move(mapped).value();
     }
-    return std::unique_ptr<Worker>(
-        new Worker(std::move(memory).value(), std::move(device), std::move(owner).value()));
+    return std::unique_ptr<Worker>(new Worker(std::move(memory).value(), std::move(device),
+                                              std::move(owner).value(),
+                                              plan.dispatches_system_calls));
 }
 
 call::RingView<> Worker::ring_of(std::uint32_t context) noexcept {
@@ -183,6 +193,9 @@ OperationResult Worker::open(std::uint64_t number) {
             // Without it the first fault ends the process, which its owner notices.
             if (!guard.is_ok()) std::_Exit(EXIT_FAILURE);
             system_calls_->serve_thread(context - 1, *guard.value());
+            if (dispatches_system_calls_ &&
+                !os::prepare_system_call_dispatch(device_side::make_call_by_number).is_ok())
+                std::_Exit(EXIT_FAILURE);
             ContextServer(ring, memory_of(context), *guard.value(), [](auto...) {
                 return refused;
             }).serve();

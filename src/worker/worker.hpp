@@ -27,12 +27,13 @@ using base::Status;
 
 // What the owner passes on the command line; descriptors are inherited.
 struct WorkerPlan {
-    int memory = -1;                    // laid out as call/worker_memory.hpp
-    int life = -1;                      // closed when this program ends, or runs another one
-    int device = -1;                    // file whose content is the device memory; -1: none
-    std::uint64_t device_bytes = 0;     // bytes of it to map
-    std::uintptr_t device_address = 0;  // where to map them; 0: anywhere
-    int owner = 0;                      // process id
+    int memory = -1;                       // laid out as call/worker_memory.hpp
+    int life = -1;                         // closed when this program ends, or runs another one
+    int device = -1;                       // file whose content is the device memory; -1: none
+    std::uint64_t device_bytes = 0;        // bytes of it to map
+    std::uintptr_t device_address = 0;     // where to map them; 0: anywhere
+    int owner = 0;                         // process id
+    bool dispatches_system_calls = false;  // all calls of functions go to the executor
 };
 
 class Worker {
@@ -52,7 +53,10 @@ public:
 private:
     struct Context;
 
-    Worker(os::Mapping memory, os::Mapping device, os::FileDescriptor owner) noexcept;
+    Worker(os::Mapping memory,
+           os::Mapping device,
+           os::FileDescriptor owner,
+           bool dispatches_system_calls) noexcept;
 
     Status watch_owner();
     [[nodiscard]] call::RingView<> ring_of(std::uint32_t context) noexcept;
@@ -68,6 +72,7 @@ private:
     os::Mapping memory_;
     os::Mapping device_;
     os::FileDescriptor owner_;  // pidfd
+    bool dispatches_system_calls_;
     std::unique_ptr<SystemCalls> system_calls_;
     Libraries libraries_;
     std::array<os::Thread, call::worker_contexts> threads_;  // [0]: none, it is the main thread

@@ -30,6 +30,8 @@ int work(int argc, char** argv) {
     app.add_option("--device-bytes", plan.device_bytes, "its bytes");
     app.add_option("--device-address", plan.device_address, "where the program maps it");
     app.add_option("--owner", plan.owner, "process id of the rank");
+    app.add_flag("--dispatch", plan.dispatches_system_calls,
+                 "hand all system calls of functions to the executor");
     try {
         app.parse(argc, argv);
         if (plan.memory < 0) throw cli::RequiredError("--memory");

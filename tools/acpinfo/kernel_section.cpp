@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "dsm/tracker_choice.hpp"
 #include "os/kernel_features.hpp"
+#include "os/system_call_dispatch.hpp"
 
 #include "kernel_text.hpp"
 #include "sections.hpp"
@@ -64,6 +65,8 @@ Section kernel_section(const base::Config& config) {
          feature("futex_waitv", os::probe_futex_waitv(), plain, "not used now"),
          feature("io_uring", os::probe_io_uring(), plain,
                  "from Linux 6.7 on, for waits that a signal handler may end"),
+         feature("call dispatch", os::probe_system_call_dispatch(), plain,
+                 "for ACP_SYSTEM_CALLS=dispatch"),
          feature("UDP GSO", os::probe_udp_segmentation(), plain, "for datagrams in bulk"),
          feature("UDP GRO", os::probe_udp_joining(), plain, "for datagrams in bulk"),
          shared_pages_fact(config), setting("huge pages", "enabled"),

@@ -59,6 +59,8 @@ const std::map<std::string, Cases>& all_cases() {
     static const std::map<std::string, Cases> cases{
         {"ACP_ON_ERROR",
          {"fatal", {{"fatal", "fatal"}, {"return", "return"}}, {"Fatal", "fatal "}}},
+        {"ACP_SYSTEM_CALLS",
+         {"native", {{"native", "native"}, {"dispatch", "dispatch"}}, {"notify", "Dispatch"}}},
         {"ACP_INTRANODE",
          {"auto",
           {{"auto", "auto"},
@@ -218,6 +220,9 @@ TEST(Config, a_value_that_does_not_fit_is_refused_with_name_value_and_what_fits)
 
 TEST(Config, the_fields_have_the_values_of_the_variables) {
     EXPECT_EQ(config_of({"ACP_ON_ERROR=return"}).on_error, OnError::give_back);
+    EXPECT_EQ(config_of({}).system_calls, SystemCallWay::native);
+    EXPECT_EQ(config_of({"ACP_SYSTEM_CALLS=native"}).system_calls, SystemCallWay::native);
+    EXPECT_EQ(config_of({"ACP_SYSTEM_CALLS=dispatch"}).system_calls, SystemCallWay::dispatch);
     EXPECT_EQ(config_of({"ACP_INTRANODE=direct"}).intranode, IntraNode::direct);
     EXPECT_EQ(config_of({"ACP_INTRANODE=attach"}).intranode, IntraNode::attach);
     EXPECT_EQ(config_of({"ACP_INTRANODE=mailbox"}).intranode, IntraNode::mailbox);

@@ -15,6 +15,7 @@
 
 #include "offload/worker_process.hpp"
 #include "os/memory_file.hpp"
+#include "os/system_call_dispatch.hpp"
 
 #include "support/effort.hpp"
 #include "support/scoped_watchdog.hpp"
@@ -49,9 +50,10 @@ protected:
         start();
     }
 
-    void start() {
-        auto started = WorkerProcess::start(
-            {ACP_TEST_BIN_DIR "/acp-worker", device_file_.get(), device_bytes});
+    void start(bool dispatches = false) {
+        StartPlan plan{ACP_TEST_BIN_DIR "/acp-worker", device_file_.get(), device_bytes};
+        plan.dispatches_system_calls = dispatches;
+        auto started = WorkerProcess::start(plan);
         ASSERT_TRUE(started.is_ok()) << started.failure().message();
         worker_ = std::move(started).value();
         auto loaded = worker_->load(ACP_TEST_DEVICE_SYSTEM_CALLS);
@@ -197,6 +199,22 @@ TEST_F(WorkerSystemCalls, leave_no_process_when_the_worker_ends_in_any_way) {
         while (is_alive(process)) sched_yield();
         start();
     }
+}
+
+TEST_F(WorkerSystemCalls, of_code_that_knows_nothing_of_ACP_are_dispatched) {
+    EXPECT_EQ(result_of("process_of_plain_calls"), worker_->process()) << "without dispatch";
+    EXPECT_EQ(result_of("count_ended_children"), 3);
+    if (os::probe_system_call_dispatch() != 0) GTEST_SKIP() << "the machine has no user dispatch";
+    if (test::is_sanitized) GTEST_SKIP() << "the sanitizer takes the signals";
+    start(true);
+    const int process = executor();
+    EXPECT_NE(process, worker_->process());
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(result_of("process_of_plain_calls"), process);
+    EXPECT_EQ(result_of("count_ended_children"), 3);
+    EXPECT_EQ(result_of("count_seen_children"), 0);
+    EXPECT_EQ(result_of("write_from_nowhere"), -EFAULT);
+    EXPECT_EQ(result_of("process_of_plain_calls"), process);
+    EXPECT_TRUE(worker_->leave().is_ok());
 }
 
 TEST_F(WorkerSystemCalls, end_with_the_rank) {

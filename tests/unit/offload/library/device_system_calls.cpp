@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include <acp/device_side.h>
@@ -23,6 +24,28 @@ std::int64_t process_of_calls() {
     const std::int64_t count = acp_sys_read(file, text.data(), text.size() - 1);
     acp_sys_close(file);
     return count > 0 ? std::atoll(text.data()) : -1;
+}
+
+// The process id of the process that makes the calls of the C library.
+std::int64_t process_of_plain_calls() {
+    FILE* const file = std::fopen("/proc/self/stat", "r");
+    if (file == nullptr) return -1;
+    long process = 0;
+    const int found = std::fscanf(file, "%ld", &process);
+    std::fclose(file);
+    return found == 1 ? process : -2;
+}
+
+// A thread, a child and a program that a function starts run to their ends. Returns their number.
+int count_ended_children() {
+    int ended = 0;
+    std::thread([&] { ended += getpid() > 0 ? 1 : 0; }).join();
+    const pid_t child = fork();
+    if (child == 0) _exit(7);
+    int status = 0;
+    if (waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7) ++ended;
+    if (std::system("exit 3") == 3 << 8) ++ended;
+    return ended;
 }
 
 // Writes a file and reads it with the library's own calls. Returns what it has read, or an error.
