@@ -22,6 +22,8 @@ SLEEP = re.compile(r"\b(?:usleep|nanosleep|clock_nanosleep|this_thread::sleep_(?
 # A sleep says on its line that it is itself the thing tested or wrapped, or only a pause between two looks at
 # what nobody can signal (another process's state); then nothing hangs on its length.
 SLEEP_ALLOWED = ("lint: sleep is the subject", "lint: a pause between looks")
+# ThreadSanitizer knows no fences: a file that writes one says what stands there for it.
+FENCE = re.compile(r"\batomic_thread_fence\s*\(")
 # A comment line that only a compiler could have meant: a call, a return, an assignment or declaration that
 # ends in a semicolon, an opening of a block, or a directive. An example is indented by four or more spaces.
 CODE_IN_COMMENT = re.compile(
@@ -59,11 +61,14 @@ def check_code(file: pathlib.Path, name: str) -> list[str]:
     if problem := first_lines_problem(text, file.suffix):
         problems.append(problem)
     is_sleep_checked = name.startswith(("src/", "tests/"))
+    is_fence_checked = name.startswith("src/") and "__SANITIZE_THREAD__" not in text
     for number, line in enumerate(text.splitlines(), 1):
         if found := LEFTOVER.search(line):
             problems.append(f"{number}: {found.group()}: finish it or write down why not")
         if CODE_IN_COMMENT.match(line):
             problems.append(f"{number}: code in a comment: {line.strip()}")
+        if is_fence_checked and FENCE.search(line.split("//")[0]):
+            problems.append(f"{number}: a fence that ThreadSanitizer does not know: base::fence (base/fence.hpp)")
         if is_sleep_checked and not any(mark in line for mark in SLEEP_ALLOWED):
             if SLEEP.search(line.split("//")[0]):
                 problems.append(f"{number}: a sleep is no synchronisation (a subject of a test says "

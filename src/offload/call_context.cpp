@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/fence.hpp"
 #include "os/brief_poll.hpp"
 #include "os/futex.hpp"
 #include "os/mapping.hpp"
@@ -159,7 +160,7 @@ void CallContext::sleep_until_answered(std::uint64_t ticket) const {
     const std::uint32_t value = bell.announce();
     // seq_cst: the poll below comes after the announcement; partners: RingServer::answer(), and
     // wake_all() after WorkerEnd::note()
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    base::fence(std::memory_order_seq_cst);
     if (!is_over()) (void)os::futex_wait(bell.word(), value, -1);
 }
 
@@ -200,7 +201,7 @@ Status CallContext::close() {
 void CallContext::wake_all() noexcept {
     auto& bell = ring_.head().client_bell;
     // seq_cst: comes after what the caller has stored; partner: sleep_until_answered()
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    base::fence(std::memory_order_seq_cst);
     (void)bell.ring();
     (void)os::futex_wake(bell.word(), os::everybody);
     const std::lock_guard lock(mutex_);

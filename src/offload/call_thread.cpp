@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fence.hpp"
 #include "os/futex.hpp"
 
 namespace acp::offload {
@@ -27,7 +28,7 @@ void CallThread::stop() noexcept {
 
 void CallThread::wake() noexcept {
     // seq_cst: comes after what the caller has stored; partner: sleep_until_rung()
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    base::fence(std::memory_order_seq_cst);
     if (bell_.ring()) (void)os::futex_wake(bell_.word(), os::everybody);
 }
 
@@ -50,7 +51,7 @@ void CallThread::sleep_until_rung() {
     steps_.announce();
     // seq_cst: the poll comes after the announcements; partners: wake(), and the process of a device,
     // which stores an answer and then looks whether a thread sleeps
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    base::fence(std::memory_order_seq_cst);
     if (!poll() && !is_stopping()) (void)os::futex_wait(bell_.word(), value, -1);
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <optional>
 
+#include "base/fence.hpp"
 #include "os/futex.hpp"
 
 #include "call/ring.hpp"
@@ -23,7 +24,7 @@ template <typename Poll>
         auto& bell = server.head().server_bell;
         const std::uint32_t value = bell.announce();
         // seq_cst: the poll below comes after the announcement; partner: RingClient::post()
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        base::fence(std::memory_order_seq_cst);
         if (has_call()) break;
         (void)os::futex_wait(bell.word(), value, -1);
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/fence.hpp"
 #include "os/futex.hpp"
 #include "os/system_call.hpp"
 
@@ -121,7 +122,7 @@ bool SystemCaller::await_answer(std::uint64_t ticket) noexcept {
         const std::uint32_t value = bell.announce();
         // seq_cst: the poll below comes after the announcement; partners: RingServer::answer() and
         // wake()
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        base::fence(std::memory_order_seq_cst);
         if (is_over()) break;
         (void)os::futex_wait(bell.word(), value, -1);
     }
@@ -136,7 +137,7 @@ bool SystemCaller::has_executor_ended() const noexcept {
 void SystemCaller::wake() noexcept {
     auto& bell = ring_.head().client_bell;
     // seq_cst: the store of has_ended comes before; partner: await_answer()
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    base::fence(std::memory_order_seq_cst);
     (void)bell.ring();
     (void)os::futex_wake(bell.word(), os::everybody);
 }
