@@ -12,7 +12,7 @@ import subprocess
 import sys
 import zlib
 
-FOLDERS = ("include", "src", "tools", "examples", "bench", "tests")
+FOLDERS = ("include", "src", "bindings", "tools", "examples", "bench", "tests")
 CODE = {".h", ".hpp", ".c", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 
