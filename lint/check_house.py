@@ -116,7 +116,7 @@ def main(root: pathlib.Path) -> int:
     for file in sources.code_files(root):
         name = str(file.relative_to(root))
         problems += [f"{name}:{problem}" for problem in check_code(file, name) + check_cited_tests(root, file)]
-    for folder in ("", "cmake", "lint", "tests", "bench", "examples", "tools"):
+    for folder in ("", "cmake", "lint", "tests", "bindings", "bench", "examples", "tools"):
         pattern_root = root / folder
         for pattern in SCRIPTS:
             found = pattern_root.glob(pattern) if folder == "" else pattern_root.rglob(pattern)

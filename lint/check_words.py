@@ -70,7 +70,7 @@ def rooms_of(root: pathlib.Path) -> dict[str, list[pathlib.Path]]:
     """The files of each room: folders of src/, other folders of code, pages by kind, and the pages of the root folder."""
     rooms = {folder.name: sources.code_files(root, (f"src/{folder.name}",))
              for folder in sorted((root / "src").iterdir()) if folder.is_dir()}
-    for folder in ("include", "tests", "tools"):
+    for folder in ("include", "bindings", "tests", "tools"):
         rooms[folder] = sources.code_files(root, (folder,))
     pages = sorted((root / "docs").rglob("*.md"))
     for kind in ("man", "adr"):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The classes of errors, and what all functions do with their arguments. */
+/* The classes of errors, and the checks of arguments that all functions share. */
 #include <string.h>
 
 #include "job.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles: waiting for commands, and keeping their buffers meanwhile. */
+/* Handles: waiting for commands, and keeping their buffers until then. */
 #include "handle.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ typedef struct {
 
 static PyTypeObject* handle_type;
 static PyObject* await_function;
-static Pending* orphans; /* in the order in which their Handle objects ended */
+static Pending* orphans; /* the Handle that ended first is the first */
 static Pending* spare;
 static int spares;
 

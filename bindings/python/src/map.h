@@ -6,7 +6,7 @@
 
 #include "job.h"
 
-/* What the bytes of a key or value are: as they are; UTF-8; a signed integer of 8 bytes in the
+/* How a key or value becomes bytes: unchanged, as UTF-8, or as a signed integer of 8 bytes in the
  * machine's order. */
 typedef enum { KIND_BYTES, KIND_STR, KIND_INT } Kind;
 

@@ -115,7 +115,7 @@ static PyObject* segment_free(PyObject* object, PyObject* unused) {
     if (!self->is_owner)
         return PyErr_Format(PyExc_ValueError,
                             "only the segment that allocated the memory frees it");
-    if (self->exports > 0) release_orphans(false); /* of commands that are complete by now */
+    if (self->exports > 0) release_orphans(false);
     if (self->exports > 0) {
         return PyErr_Format(PyExc_BufferError,
                             "%zd memoryviews or arrays use the segment: release them first",
