@@ -38,6 +38,11 @@ class FailuresTest(JobTest):
         self.assertEqual((code, sorted(out.splitlines())), (3, ["rank 0 ends", "rank 1 ends"]), text)
         self.assertNotIn("without acp_finalize", text)
 
+    def test_the_death_of_a_rank_is_an_error_of_the_others(self):
+        code, out, text = run("raises.py", "killed", options=("--on-failure", "continue"))
+        self.assertNotEqual(code, 0)
+        self.assertEqual(out, "sync: PeerError\nsync: PeerError\nfinalize: PeerError\n", text)
+
     def test_a_view_of_a_segment_does_not_keep_the_interpreter_from_leaving(self):
         self.assertEqual(self.passes("raises.py", "view"), "ends with a view\n" * 2)
 

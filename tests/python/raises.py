@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ends as its first argument says, on rank 1; the other ranks wait for it, or do the same."""
+import os
+import signal
 import sys
 
 import acp4py
@@ -19,7 +21,16 @@ if what == "exit":
 if what == "hook" and acp4py.rank() == 1:
     sys.excepthook = sys.__excepthook__  # the program's own choice: the process ends without finalize
     acp4py.abort("by choice")
-if what == "view":
+if what == "killed":
+    if acp4py.rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    for function in (acp4py.sync, acp4py.sync, acp4py.finalize):
+        try:
+            function()
+        except acp4py.PeerError as error:
+            assert error.code == 6
+            print(f"{function.__name__}: PeerError")
+elif what == "view":
     view = memoryview(acp4py.starter())  # still there when the interpreter ends
     print("ends with a view")
 else:
