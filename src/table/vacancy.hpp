@@ -57,6 +57,7 @@ public:
                 may_jump = false;
                 if (is_of_chain(hint)) {
                     hint = ground_.shown().hint;
+                    circle = {};  // its bucket may be one of those that were passed
                     passed = 0;
                     bucket = &ground_.bucket(hint.bucket);
                 }
