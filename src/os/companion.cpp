@@ -66,10 +66,12 @@ void Companion::await_end() noexcept {
     const auto id = static_cast<id_t>(process());
     // WNOWAIT: the process id stays its own until the mutex is held. An error: a wait of the
     // program with __WALL has reaped it.
-    while (waitid(P_PID, id, &info, WEXITED | WNOWAIT | __WALL) != 0 && errno == EINTR) continue;
+    int failed = 0;
+    while ((failed = waitid(P_PID, id, &info, WEXITED | WNOWAIT | __WALL)) != 0 && errno == EINTR)
+        continue;
     const std::lock_guard lock(mutex_);
     is_reaped_ = true;
-    waitpid(process(), nullptr, __WALL);
+    if (failed == 0) waitpid(process(), nullptr, __WALL);
 }
 
 Companion::~Companion() {
