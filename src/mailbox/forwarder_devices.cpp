@@ -252,7 +252,8 @@ AccessVerdict ForwarderDevices::request(const memory::Command& command, const lo
 }
 
 bool ForwarderDevices::place(const MessageHead& head, std::span<const char> payload) {
-    if (host_ == nullptr) return false;
+    // A sender of this node may have overwritten the length in its port.
+    if (host_ == nullptr || payload.size() > slot_bytes_) return false;
     {
         const ForwarderMemory::Naming naming(memory_, head.target, head.target);
         local::Place target;
