@@ -151,7 +151,6 @@ namespace acp::call {
     ROW(mq_timedsend, 242, 182, value(), in(2), value(), value(), in_fixed(16)) \
     ROW(mq_timedreceive, 243, 183, value(), out(2), value(), out_fixed(4), in_fixed(16)) \
     ROW(mq_getsetattr, 245, 185, value(), in_fixed(64), out_fixed(64)) \
-    ROW(clock_gettime, 228, 113, value(), out_fixed(16)) \
     ROW(clock_getres, 229, 114, value(), out_fixed(16)) \
     ROW(gettimeofday, 96, 169, out_fixed(16), out_fixed(8)) \
     ROW(time, 201, -1, out_fixed(8)) \
@@ -223,6 +222,7 @@ namespace acp::call {
     ROW(getcpu, 309, 168, threads) \
     ROW(nanosleep, 35, 101, threads) \
     ROW(clock_nanosleep, 230, 115, threads) \
+    ROW(clock_gettime, 228, 113, threads) \
     ROW(arch_prctl, 158, -1, threads) \
     ROW(rt_sigaction, 13, 134, signals) \
     ROW(rt_sigprocmask, 14, 135, signals) \
