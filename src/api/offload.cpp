@@ -87,8 +87,7 @@ Result<acp_process_t> create_process(int device, const char* program) {
     if (device != 0) {
         return Status(Code::argument,
                       "device " + std::to_string(device) +
-                          " does not exist; device 0, processes of the own node, is "
-                          "the only one");
+                          " runs no processes: only device 0 does, on the own node");
     }
     const node::Segment& segment = library().member->segment();
     if (!segment.has_file()) {
