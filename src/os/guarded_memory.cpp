@@ -25,9 +25,9 @@ struct Walk {
 }
 
 // Reads what AddressSanitizer would refuse: the bytes behind the end of a text, for example.
-[[gnu::no_sanitize("address", "thread")]] void copy_plainly(char* to,
-                                                            const char* from,
-                                                            std::uint64_t bytes) noexcept {
+__attribute__((no_sanitize("address", "thread"))) void copy_plainly(char* to,
+                                                                    const char* from,
+                                                                    std::uint64_t bytes) noexcept {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     // memcpy would be that of the sanitizer
     auto* const target = static_cast<volatile char*>(to);
@@ -64,8 +64,8 @@ void write_part(Walk& walk, std::uint64_t bytes) noexcept {
 }
 
 // Adds 0 to a byte: a write that changes nothing, whatever other threads write.
-[[gnu::no_sanitize("address", "thread")]] void touch_part(Walk& walk,
-                                                          std::uint64_t /*bytes*/) noexcept {
+__attribute__((no_sanitize("address", "thread"))) void touch_part(
+    Walk& walk, std::uint64_t /*bytes*/) noexcept {
     // Not a constant, for which compilers would make a read of the addition.
     const volatile char nothing = 0;
     // relaxed: no other data depends on it

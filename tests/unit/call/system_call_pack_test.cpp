@@ -18,9 +18,9 @@ namespace {
 
 // Copies as the kernel does: a text is read to the end of its line, also where an object ends
 // before, which AddressSanitizer refuses.
-[[gnu::no_sanitize("address")]] void copy_plainly(void* to,
-                                                  std::uint64_t from,
-                                                  std::uint64_t bytes) {
+__attribute__((no_sanitize("address"))) void copy_plainly(void* to,
+                                                          std::uint64_t from,
+                                                          std::uint64_t bytes) {
     const auto* const source = reinterpret_cast<const volatile char*>(from);
     auto* const target = static_cast<volatile char*>(to);
     for (std::uint64_t i = 0; i < bytes; ++i) target[i] = source[i];

@@ -414,9 +414,9 @@ protected:
                 !call::find_argument(any.call, words, i, row))
                 continue;
             const std::uint64_t place = any.arguments[i].value;
-            if ((row.passing != Passing::out && row.passing != Passing::in_out) ||
-                place >= memory_bytes)
-                continue;
+            const bool is_written = row.passing == Passing::out || row.passing == Passing::in_out ||
+                                    row.passing == Passing::length;
+            if (!is_written || place >= memory_bytes) continue;
             const std::uint64_t bytes =
                 std::min(call::written_of(row, words, result), memory_bytes - place);
             if (std::memcmp(own.memory + place, other.memory + place, bytes) != 0) return false;
