@@ -60,7 +60,7 @@ ForwarderDevices::DeviceStep ForwarderDevices::begun(PieceCopy& copy,
                                                      std::uint32_t chunk,
                                                      base::Result<Ticket> ticket,
                                                      Blame blame,
-                                                     AccessVerdict& verdict) noexcept {
+                                                     AccessVerdict& verdict) {
     if (ticket.is_ok()) {
         chunks_[chunk].ticket = ticket.value();
         copy.chunk = chunk;

@@ -153,7 +153,7 @@ private:
                      std::uint32_t chunk,
                      base::Result<device::Ticket> ticket,
                      Blame blame,
-                     AccessVerdict& verdict) noexcept;
+                     AccessVerdict& verdict);
     DeviceStep begin_move(PieceCopy& copy,
                           const local::Place& target,
                           const local::Place& source,

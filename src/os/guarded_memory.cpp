@@ -19,8 +19,8 @@ struct Walk {
     volatile std::uint64_t done;  // read after a fault
 };
 
-// NOLINTNEXTLINE(performance-no-int-to-ptr): an argument of a system call
 [[nodiscard]] char* pointer_to(std::uint64_t address) noexcept {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an argument of a system call
     return reinterpret_cast<char*>(static_cast<std::uintptr_t>(address));
 }
 

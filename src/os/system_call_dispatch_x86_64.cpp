@@ -9,6 +9,7 @@
 #include <string>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <system_error>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -90,7 +91,7 @@ struct CloneRegisters {
     std::array<std::uint64_t, 6> kept;  // rbx, rbp, r12 .. r15
 };
 
-static_assert(sizeof(CloneRegisters) == 13 * 8);
+static_assert(sizeof(CloneRegisters) == 13 * sizeof(std::uint64_t));
 
 // struct sigaction of the kernel
 struct KernelAction {
@@ -256,7 +257,7 @@ Status prepare_system_call_dispatch(DispatchedCall handle) {
     }
     return {base::Code::unsupported,
             "the kernel refuses user dispatch of system calls (prctl: " +
-                std::string(std::strerror(errno)) +
+                std::generic_category().message(errno) +
                 "), which Linux has from 5.11 on: use ACP_SYSTEM_CALLS=native"};
 }
 
