@@ -107,8 +107,8 @@ base::Result<std::unique_ptr<gateway::OwnGateway>> EpochLink::make_own(node::Mem
 }
 
 // A process with devices leaves the way to its memory to the agent's gateway, which asks the owner of
-// a device: an own gateway reaches mapped memory alone. A process whose gateway cannot be made takes part in the meeting with its failure in place of a
-// port, because the others wait for it there.
+// a device: an own gateway reaches mapped memory alone. A process whose gateway cannot be made takes
+// part in the meeting with its failure in place of a port, because the others wait for it there.
 base::Status EpochLink::open_own(node::Member& member,
                                  local::Hazards& hazards,
                                  const base::Config& config) {

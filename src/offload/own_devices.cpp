@@ -34,18 +34,16 @@ Result<std::unique_ptr<OwnDevices>> OwnDevices::open(std::string_view list) {
 Status OwnDevices::publish(const node::Segment& segment,
                            std::uint32_t slot,
                            local::Registry& registry) {
-    std::uint64_t address = 0;
-    if (!devices_.empty()) {
-        auto key = registry.add_device(0, mailbox::registers_bytes(device_count()),
-                                       memory::device_registers);
-        if (!key.is_ok()) return std::move(key).failure().within("the registers of devices");
-        address = key.value();
-        registry_ = &registry;
-    }
+    // Without devices the place stays zero, and its page untouched.
+    if (devices_.empty()) return {};
+    auto key =
+        registry.add_device(0, mailbox::registers_bytes(device_count()), memory::device_registers);
+    if (!key.is_ok()) return std::move(key).failure().within("the registers of devices");
+    registry_ = &registry;
     char* const place = segment.claimed(slot, device_registers_range);
     // relaxed: a meeting of all ranks comes before the first use
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(place))
-        .store(address, std::memory_order_relaxed);
+        .store(key.value(), std::memory_order_relaxed);
     return {};
 }
 
