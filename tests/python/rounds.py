@@ -52,7 +52,7 @@ for _ in range(ROUNDS):
     work(target, names)
 gc.collect()
 after = len(os.listdir("/proc/self/fd")), tracemalloc.get_traced_memory()[0], memory()
-assert after[0] == before[0], (before, after)
+assert after[0] < before[0] + 5, (before, after)  # the library opens a few when it first sleeps or waits for a node
 assert after[1] - before[1] < 20_000, (before, after)  # bytes; a leak of one object in each of 1000 rounds is 16,000 or more
 assert after[2] - before[2] < 2 << 20, (before, after)
 acp4py.sync()
