@@ -202,8 +202,8 @@ base::Status Gma::begin(bool has_devices) {
         const std::scoped_lock lock(commands_.mutex);
         progress_.update_service_wish();
     }
-    // If the configuration forbids mapping memory of others, the owner's thread serves also starter memory; if the gateway is in
-    // this process, it serves all nodes; and only the owner of a device reaches its memory.
+    // Where mapping is forbidden, the owner's thread serves starter memory too; a gateway in this
+    // process serves all nodes; and only the owner of a device reaches its memory.
     const Progress::Manner& manner = progress_.manner();
     const bool can_do_without = opened_.space->reach().is_shared_direct && manner.may_program_run &&
                                 !manner.is_link_polled_here && !has_devices;

@@ -21,7 +21,7 @@ public:
     explicit SystemCallExecutor(const SystemCallMemory& memory) noexcept : memory_(memory) {}
 
     // Serves as long as the process lives; starts a thread for each caller when the device process
-    // asks for it. Returns only if the machine refuses a thread. Blocks.
+    // asks for it. If the machine refuses a thread, the process ends and the callers notice. Blocks.
     void serve();
 
 private:
